@@ -1,0 +1,104 @@
+"""Feature files: one ``.npz``, or labels in an ``.npz`` beside features in a memory-mapped ``.npy``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vmtl.problem import Array, Problem
+
+KINDS = ("auto", "classification", "regression")
+
+
+def load_npz(
+    path: str | Path,
+    *,
+    features: str | Path | None = None,
+    task: str = "domain",
+    target: str = "y",
+    kind: str = "auto",
+    name: str | None = None,
+) -> Problem:
+    """Read ``X`` (n, D), ``y``, ``domain`` and, if there, ``domains``, ``classes``, ``paths``, ``groups``.
+
+    features : a ``.npy`` file that takes the place of ``X``; memory-mapped, so it may exceed the memory.
+        Without ``X`` and ``features``, the ``.npy`` file of the same name beside ``path`` is taken.
+    kind : classification where ``classes`` is there or ``y`` is no floating-point number, unless said here.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")
+    file = Path(path)
+    with np.load(file, allow_pickle=False) as archive:
+        arrays = {key: archive[key] for key in archive.files if key != "X" or features is None}
+    for key in (task, target):
+        if key not in arrays:
+            raise ValueError(f"{file} has no array {key!r}, only {sorted(arrays)}; name it in load_npz.")
+    X = arrays.get("X")
+    if X is None:
+        X = open_features(features or file.with_suffix(".npy"))
+    y, class_names = _target(arrays[target], arrays.get("classes"), kind)
+    index, task_names = _names(arrays[task], arrays.get("domains"))
+    return Problem(
+        name=name or file.stem,
+        X=X,
+        y=y,
+        task=index,
+        task_names=task_names,
+        class_names=class_names,
+        paths=arrays.get("paths"),
+        groups=arrays.get("groups"),
+    )
+
+
+def open_features(path: str | Path) -> Array:
+    """Memory-map a ``.npy`` file of (n, D) features: rows are read from disk when they are used."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no feature file {path}; give an X array or a .npy file.")
+    features: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if features.ndim != 2:
+        raise ValueError(f"{path} has shape {features.shape}; features need one row per example.")
+    return features
+
+
+def row_batches(X: Any, size: int = 4096) -> Iterator[Array]:
+    """Yield X in blocks of ``size`` rows as float32, so that a memory-mapped X is never in memory whole."""
+    for start in range(0, len(X), size):
+        yield np.asarray(X[start : start + size], dtype=np.float32)
+
+
+def save_npz(problem: Problem, path: str | Path) -> None:
+    """Write the arrays that ``load_npz`` reads; the file appears only when it is complete."""
+    arrays: dict[str, Any] = {
+        "X": np.asarray(problem.X),
+        "y": problem.y,
+        "domain": problem.task,
+        "domains": np.asarray(problem.task_names),
+    }
+    if problem.class_names is not None:
+        arrays["classes"] = np.asarray(problem.class_names)
+    arrays |= {key: getattr(problem, key) for key in ("paths", "groups") if getattr(problem, key) is not None}
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.partial")
+    with partial.open("wb") as stream:
+        np.savez(stream, **arrays)
+    os.replace(partial, target)
+
+
+def _target(y: Array, classes: Array | None, kind: str) -> tuple[Array, tuple[str, ...] | None]:
+    is_class = classes is not None or y.dtype.kind != "f" if kind == "auto" else kind == "classification"
+    if not is_class:
+        return y.astype(np.float32), None
+    index, names = _names(y, classes)
+    return index, names
+
+
+def _names(values: Array, names: Array | None) -> tuple[Array, tuple[str, ...]]:
+    """Indices and names: ``values`` index ``names``, or without names are numbered in sorted order."""
+    if names is not None:
+        return values.astype(np.int64), tuple(str(name) for name in names)
+    levels, index = np.unique(values, return_inverse=True)
+    return index.astype(np.int64), tuple(str(level) for level in levels)

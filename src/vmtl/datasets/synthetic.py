@@ -1,0 +1,99 @@
+"""Tasks with known relations: groups that help each other, one task apart, one against a group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vmtl.problem import Array, Problem
+from vmtl.splits import Split
+
+UNRELATED, ADVERSARIAL = -1, -2
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticTasks:
+    """A problem, its split and the truth.
+
+    group : (T,) group of each task; -1 unrelated, -2 adversarial.
+    weights : (T, C, D) what makes the labels, flipped for the adversarial task.
+    """
+
+    problem: Problem
+    split: Split
+    group: Array
+    weights: Array
+
+
+def make_task_groups(
+    seed: int = 0,
+    *,
+    n_groups: int = 2,
+    tasks_per_group: int = 5,
+    unrelated: int = 1,
+    adversarial: int = 1,
+    n_features: int = 20,
+    n_classes: int = 4,
+    n_rows: tuple[int, int] = (8, 40),
+    n_test: int = 200,
+    correlation: float = 0.9,
+    label_noise: float = 0.05,
+) -> SyntheticTasks:
+    """Draw y = argmax_c (w_tc . x), x ~ N(0, I), and exchange ``label_noise`` of the training labels.
+
+    w_t = sqrt(rho) g + sqrt(1 - rho) e_t, where g is the group's weights, e_t the task's own, both N(0, I),
+    and rho = ``correlation``: weights correlate at rho within a group and at 0 across. An adversarial task
+    has weights of the first group and its labels flipped, c to C - 1 - c. ``n_rows``: least and most training
+    rows of a task; ``n_test``: test rows of each, without label noise.
+    """
+    if not 0 <= correlation <= 1 or not 0 <= label_noise < 1:
+        raise ValueError("Choose a correlation from 0 to 1 and a label_noise from 0 to below 1.")
+    rng = np.random.default_rng(seed)
+    kinds = [*np.repeat(np.arange(n_groups), tasks_per_group), *[UNRELATED] * unrelated]
+    group = np.array([*kinds, *[ADVERSARIAL] * adversarial], dtype=np.int64)
+    weights = _weights(group, n_groups, (n_classes, n_features), correlation, rng)
+    parts: list[tuple[Array, Array, int, int]] = []
+    for t, w in enumerate(weights):
+        n_train = int(rng.integers(n_rows[0], n_rows[1] + 1))
+        X = rng.standard_normal((n_train + n_test, n_features))
+        y = (X @ w.T).argmax(axis=1)
+        noisy = np.flatnonzero(rng.random(n_train) < label_noise)
+        y[noisy] = (y[noisy] + rng.integers(1, n_classes, len(noisy))) % n_classes
+        parts.append((X, y, t, n_train))
+    problem = Problem(
+        name="task_groups",
+        X=np.concatenate([X for X, *_ in parts]).astype(np.float32),
+        y=np.concatenate([y for _, y, *_ in parts]),
+        task=np.concatenate([np.full(len(y), t) for _, y, t, _ in parts]),
+        task_names=_task_names(group),
+        class_names=tuple(f"class_{c}" for c in range(n_classes)),
+    )
+    train = np.concatenate([np.arange(len(y)) < n for _, y, _, n in parts])
+    return SyntheticTasks(problem, Split(np.flatnonzero(train), np.flatnonzero(~train)), group, weights)
+
+
+def _weights(
+    group: Array, n_groups: int, shape: tuple[int, int], correlation: float, rng: np.random.Generator
+) -> Array:
+    """(T, C, D) the weights that make the labels."""
+    centre = rng.standard_normal((n_groups, *shape))
+    weights = rng.standard_normal((len(group), *shape))
+    for t, g in enumerate(group):
+        if g != UNRELATED:
+            weights[t] *= np.sqrt(1 - correlation)
+            weights[t] += np.sqrt(correlation) * centre[max(g, 0)]
+        if g == ADVERSARIAL:
+            weights[t] = weights[t][::-1]
+    return weights
+
+
+def _task_names(group: Array) -> tuple[str, ...]:
+    prefix = {UNRELATED: "unrelated", ADVERSARIAL: "adversarial"}
+    seen: dict[str, int] = {}
+    names = []
+    for g in group:
+        kind = prefix.get(int(g), f"group{g}")
+        seen[kind] = seen.get(kind, 0) + 1
+        names.append(f"{kind}_{seen[kind]}")
+    return tuple(names)

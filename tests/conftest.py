@@ -1,0 +1,16 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder named by VMTL_DATA: real data below ``data/``, split documents below ``splits/``."""
+    if not os.environ.get("VMTL_DATA"):
+        pytest.skip("VMTL_DATA names no folder with data/ and splits/")
+    return Path(os.environ["VMTL_DATA"])

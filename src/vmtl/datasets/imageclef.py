@@ -1,0 +1,46 @@
+"""ImageCLEF-DA: twelve classes that four public sets share, 50 images of each (Long et al., 2017)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vmtl.datasets.image_sets import Domain, ImageSet, load_image_set
+from vmtl.problem import Problem
+
+IMAGECLEF = ImageSet(
+    name="ImageCLEF",
+    domains=(
+        Domain("caltech", 600, aliases=("c",)),
+        Domain("imagenet", 600, aliases=("i",)),
+        Domain("pascal", 600, aliases=("p",)),
+        Domain("bing", 600, aliases=("b",)),
+    ),
+    n_classes=12,
+    lists=("{}List.txt",),
+    class_names=(
+        "aeroplane",
+        "bike",
+        "bird",
+        "boat",
+        "bottle",
+        "bus",
+        "car",
+        "dog",
+        "horse",
+        "monitor",
+        "motorbike",
+        "people",
+    ),
+)
+
+
+def load_imageclef(
+    root: str | Path, *, lists: str | Path | None = None, allow_incomplete: bool = False
+) -> Problem:
+    """Read the set as it is distributed, or ``<root>/<domain>/<class>/*.jpg``, or a feature file.
+
+    Distributed are the folders ``c``, ``i``, ``p`` and ``b`` and ``list/cList.txt`` to ``list/bList.txt``.
+    """
+    if lists is None and (Path(root) / "list").is_dir():
+        lists = Path(root) / "list"
+    return load_image_set(IMAGECLEF, root, lists, allow_incomplete)

@@ -1,0 +1,27 @@
+"""Office-Home: 65 classes of objects in four domains (Venkateswara et al., 2017)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vmtl.datasets.image_sets import Domain, ImageSet, load_image_set
+from vmtl.problem import Problem
+
+OFFICE_HOME = ImageSet(
+    name="Office-Home",
+    domains=(
+        Domain("Art", 2427),
+        Domain("Clipart", 4365),
+        Domain("Product", 4439),
+        Domain("Real World", 4357),
+    ),
+    n_classes=65,
+    lists=("{}.txt",),
+)
+
+
+def load_office_home(
+    root: str | Path, *, lists: str | Path | None = None, allow_incomplete: bool = False
+) -> Problem:
+    """Read ``<root>/<Domain>/<Class>/*.jpg``, list files ``<Domain>.txt``, or a feature file of them."""
+    return load_image_set(OFFICE_HOME, root, lists, allow_incomplete)

@@ -1,0 +1,174 @@
+"""Image sets: folders, list files and feature files as published, and what is said when they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from vmtl.datasets import (
+    image_folder,
+    image_lists,
+    load_domainnet,
+    load_imageclef,
+    load_office_caltech,
+    load_office_home,
+    save_npz,
+)
+from vmtl.datasets.domainnet import DOMAINNET
+from vmtl.datasets.image_sets import ImageSet, load_image_set
+from vmtl.datasets.imageclef import IMAGECLEF
+from vmtl.datasets.office_caltech import OFFICE_CALTECH
+from vmtl.datasets.office_home import OFFICE_HOME
+from vmtl.problem import Problem
+
+LOADERS = [
+    (OFFICE_HOME, load_office_home),
+    (OFFICE_CALTECH, load_office_caltech),
+    (IMAGECLEF, load_imageclef),
+    (DOMAINNET, load_domainnet),
+]
+
+
+def touch(root: Path, *places: str) -> None:
+    for place in places:
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).touch()
+
+
+def make(root: Path, spec: ImageSet, n_classes: int | None = None) -> None:
+    """Two images of every class of every domain."""
+    for domain in spec.domains:
+        for c in range(n_classes or spec.n_classes):
+            touch(root, *(f"{domain.name}/class_{c:03d}/{i}.jpg" for i in range(2)))
+
+
+@pytest.mark.parametrize(("spec", "load"), LOADERS)
+def test_folders(spec: ImageSet, load: Callable[..., Problem], tmp_path: Path) -> None:
+    make(tmp_path, spec)
+    problem = load(tmp_path, allow_incomplete=True)
+    assert problem.task_names == tuple(sorted(domain.name for domain in spec.domains))
+    assert problem.n_classes == spec.n_classes
+    assert problem.n_rows == 2 * spec.n_classes * len(spec.domains)
+    assert problem.paths is not None
+    assert Path(problem.X[0, 0]) == tmp_path / str(problem.paths[0])
+
+
+@pytest.mark.parametrize(("spec", "load"), LOADERS)
+def test_an_incomplete_folder_is_explained(
+    spec: ImageSet, load: Callable[..., Problem], tmp_path: Path
+) -> None:
+    make(tmp_path, spec, n_classes=3)
+    first = spec.domains[0]
+    expected = rf"expected {first.name} \({spec.n_classes} classes, {first.n_images:,} images\)"
+    found = rf"found .*{first.name} \(3 classes, 6 images\).*allow_incomplete"
+    with pytest.raises(ValueError, match=f"{expected}.*{found}"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(("spec", "load"), LOADERS)
+def test_wrong_places_are_explained(spec: ImageSet, load: Callable[..., Problem], tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=spec.domains[0].name):
+        load(tmp_path / "nowhere")
+    touch(tmp_path, "holiday/beach/1.jpg")
+    with pytest.raises(ValueError, match="found 'holiday'"):
+        load(tmp_path, allow_incomplete=True)
+
+
+def test_a_small_set_that_is_complete_passes(tmp_path: Path) -> None:
+    whole = ImageSet("Tiny-Set", tuple(type(d)(d.name, 4, d.aliases) for d in OFFICE_CALTECH.domains), 2)
+    make(tmp_path, whole)
+    (tmp_path / "caltech10").rename(tmp_path / "Caltech")
+    touch(tmp_path, "notes/readme/1.jpg", "amazon/class_000/.hidden.jpg", "amazon/class_000/list.txt")
+    problem = load_image_set(whole, tmp_path)
+    assert problem.name == "tiny_set"
+    assert problem.task_names == ("caltech10", "amazon", "dslr", "webcam")
+    assert problem.class_names == ("class_000", "class_001")
+    (tmp_path / "dslr" / "class_001" / "1.jpg").unlink()
+    with pytest.raises(ValueError, match=r"dslr \(2 classes, 3 images\)"):
+        load_image_set(whole, tmp_path)
+    touch(tmp_path, "dslr/class_001/1.jpg", "dslr/class_002/1.jpg")
+    with pytest.raises(ValueError, match=r"dslr \(3 classes, 5 images\).*check the path"):
+        load_image_set(whole, tmp_path, allow_incomplete=True)
+
+
+def test_domain_folders_are_found_under_any_spelling(tmp_path: Path) -> None:
+    for folder in ("Art", "clipart", "Product", "Real_World"):
+        touch(tmp_path, f"{folder}/Mug/1.png")
+    assert load_office_home(tmp_path, allow_incomplete=True).task_names[2:] == ("Real World", "Clipart")
+
+
+def test_domainnet_lists(tmp_path: Path) -> None:
+    for d in DOMAINNET.domains:
+        lines = [f"{d.name}/tiger/1.jpg 1", f"{d.name}/ant/1.jpg 0", f"{d.name}/tiger/2.jpg 1"]
+        touch(tmp_path, *(line.split()[0] for line in lines))
+        (tmp_path / f"{d.name}_train.txt").write_text("\n".join(lines[:2]))
+        (tmp_path / f"{d.name}_test.txt").write_text(lines[2])
+    problem = load_domainnet(tmp_path, allow_incomplete=True)
+    assert problem.class_names == ("ant", "tiger")
+    assert problem.n_rows == 18
+    train, test = (load_domainnet(tmp_path, part=part, allow_incomplete=True) for part in ("train", "test"))
+    assert (train.n_rows, test.n_rows) == (12, 6)
+    assert test.class_names == ("0", "tiger")
+    with pytest.raises(ValueError, match="choose one of all"):
+        load_domainnet(tmp_path, part="val")
+
+
+def test_imageclef_as_distributed(tmp_path: Path) -> None:
+    (tmp_path / "list").mkdir()
+    for letter in "cipb":
+        touch(tmp_path, *(f"{letter}/{i}.jpg" for i in range(12)))
+        lines = [f"{letter}/{i}.jpg {i}" for i in range(12)]
+        (tmp_path / "list" / f"{letter}List.txt").write_text("\n".join(lines))
+    problem = load_imageclef(tmp_path, allow_incomplete=True)
+    assert problem.task_names == ("caltech", "imagenet", "pascal", "bing")
+    assert problem.class_names == IMAGECLEF.class_names
+    assert problem.n_rows == 48
+
+
+def test_a_folder_without_list_files_is_explained(tmp_path: Path) -> None:
+    make(tmp_path, OFFICE_HOME, n_classes=1)
+    with pytest.raises(ValueError, match=r"put <domain>\.txt there"):
+        load_office_home(tmp_path, lists=tmp_path)
+
+
+def test_a_feature_file_takes_the_place_of_the_folder(tmp_path: Path) -> None:
+    names = tuple(domain.name for domain in OFFICE_HOME.domains)
+    n = 65 * 4
+    task, y = np.repeat(np.arange(4), 65), np.tile(np.arange(65), 4)
+    small = Problem("f", np.zeros((n, 3)), y, task, names, tuple(map(str, range(65))))
+    save_npz(small, tmp_path / "f.npz")
+    assert load_office_home(tmp_path / "f.npz", allow_incomplete=True).X.shape == (n, 3)
+    with pytest.raises(ValueError, match=r"Art \(65 classes, 2,427.*found Art \(65 classes, 65 images\)"):
+        load_office_home(tmp_path / "f.npz")
+    with pytest.raises(ValueError, match="not all of Office-Caltech"):
+        load_office_caltech(tmp_path / "f.npz")
+
+
+def test_office_caltech_on_real_files(real_data: Path) -> None:
+    assert load_office_caltech(real_data / "data" / "office_caltech_effnetlite0.npz").n_rows == 2533
+    images = load_office_caltech(real_data / "data" / "office_caltech_images", allow_incomplete=True)
+    assert images.n_rows == 240
+    with pytest.raises(ValueError, match=r"found amazon \(10 classes, 60 images\)"):
+        load_office_caltech(real_data / "data" / "office_caltech_images")
+
+
+def test_lists_that_name_absent_images_are_explained(tmp_path: Path) -> None:
+    touch(tmp_path, "a/cat/1.jpg")
+    (tmp_path / "a.txt").write_text("a/cat/1.jpg 0\na/dog/7.jpg 1\n")
+    with pytest.raises(ValueError, match=r"1 of the 2 images .* 'a/dog/7\.jpg'"):
+        image_lists(tmp_path, {"a": [tmp_path / "a.txt"]})
+    touch(tmp_path, "a/dog/7.jpg")
+    assert image_lists(tmp_path, {"a": [tmp_path / "a.txt"]}).class_names == ("cat", "dog")
+    with pytest.raises(ValueError, match="more than the 1 known classes"):
+        image_lists(tmp_path, {"a": [tmp_path / "a.txt"]}, class_names=["cat"])
+
+
+def test_a_folder_of_the_wrong_depth_is_explained(tmp_path: Path) -> None:
+    touch(tmp_path, "cat/1.jpg")
+    with pytest.raises(ValueError, match="<Domain>/<Class>"):
+        image_folder(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        image_folder(tmp_path / "x")

@@ -1,0 +1,116 @@
+"""Own tables: every format, raw columns kept, kinds of targets, and clear errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from vmtl.datasets import read_table
+from vmtl.preprocessing import TablePreprocessor
+from vmtl.splits import random_split
+
+
+def patients(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age = rng.normal(50, 10, n)
+    frame = pd.DataFrame(
+        {
+            "domain": np.where(np.arange(n) % 3 == 0, "north", "south"),
+            "age": age,
+            "colour": rng.choice(["red", "blue"], n),
+            "label": np.where(age > 50, "ill", "well"),
+        }
+    )
+    frame.loc[::7, "age"] = np.nan
+    frame.loc[::9, "colour"] = None
+    return frame
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "feather"])
+def test_every_format_gives_the_same_problem(suffix: str, tmp_path: Path) -> None:
+    path, frame = tmp_path / f"patients.{suffix}", patients()
+    if suffix in ("csv", "tsv"):
+        frame.to_csv(path, index=False, sep="," if suffix == "csv" else "\t")
+    else:
+        getattr(frame, f"to_{suffix}")(path)
+    problem = read_table(path)
+    assert problem.name == "patients"
+    assert problem.task_names == ("north", "south")
+    assert problem.class_names == ("ill", "well")
+    assert list(problem.X.columns) == ["age", "colour"]
+    assert problem.labels.tolist() == frame["label"].tolist()
+    np.testing.assert_allclose(problem.X["age"], frame["age"])
+    assert problem.X["colour"].isna().sum() == frame["colour"].isna().sum()
+
+
+def test_from_raw_rows_to_predictions_with_gaps_and_an_unseen_level(tmp_path: Path) -> None:
+    patients().to_csv(tmp_path / "p.csv", index=False)
+    problem = read_table(tmp_path / "p.csv")
+    split = random_split(problem, 0.7)
+    pre = TablePreprocessor().fit(problem.X.iloc[split.train])
+    model = LogisticRegression().fit(pre.transform(problem.X.iloc[split.train]), problem.labels[split.train])
+    assert model.score(pre.transform(problem.X.iloc[split.test]), problem.labels[split.test]) > 0.7
+    (tmp_path / "new.csv").write_text("colour,age\ngreen,80\nred,\n")
+    predicted = model.predict(pre.transform(pd.read_csv(tmp_path / "new.csv")))
+    assert predicted[0] == "ill"
+    assert len(predicted) == 2
+
+
+def test_npz_goes_through_the_same_door(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", X=np.zeros((2, 3)), label=np.array(["x", "y"]), domain=np.array(["a", "b"]))
+    np.savez(tmp_path / "b.npz", X=np.zeros((2, 3)), y=np.array([0.5, 1.5]), site=np.array(["a", "b"]))
+    assert read_table(tmp_path / "a.npz").class_names == ("x", "y")
+    assert not read_table(tmp_path / "b.npz", task="site").is_classification
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "classes"),
+    [
+        ([1, 2, 10], "auto", ("1", "2", "10")),
+        ([1.0, 2.0, 10.0], "auto", ("1", "2", "10")),
+        ([0.5, 1.0, 2.0], "auto", None),
+        ([1, 2, 10], "regression", None),
+        ([0.5, 1.0, 2.0], "classification", ("0.5", "1", "2")),
+        ([True, False, True], "auto", ("False", "True")),
+        (["b", "a", "c"], "auto", ("a", "b", "c")),
+    ],
+)
+def test_kinds_of_targets(values: list[object], kind: str, classes: object, tmp_path: Path) -> None:
+    pd.DataFrame({"t": ["x"] * 3, "f": [1, 2, 3], "y": values}).to_csv(tmp_path / "t.csv", index=False)
+    assert read_table(tmp_path / "t.csv", task="t", target="y", kind=kind).class_names == classes
+
+
+def test_many_whole_numbers_are_a_regression_target(tmp_path: Path) -> None:
+    pd.DataFrame({"domain": 1, "f": 0, "label": range(40)}).to_csv(tmp_path / "t.csv", index=False)
+    assert not read_table(tmp_path / "t.csv").is_classification
+
+
+def test_columns_can_be_dropped_and_group_rows(tmp_path: Path) -> None:
+    frame = patients().assign(row=range(60), person=np.arange(60) // 2)
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    problem = read_table(tmp_path / "p.csv", drop=["row"], groups="person")
+    assert list(problem.X.columns) == ["age", "colour"]
+    assert problem.groups is not None
+    split = random_split(problem, 0.5)
+    assert not set(problem.groups[split.train]) & set(problem.groups[split.test])
+
+
+def test_bad_tables_are_explained(tmp_path: Path) -> None:
+    patients().to_csv(tmp_path / "p.csv", index=False)
+    with pytest.raises(ValueError, match="no column 'site', only 'domain', 'age'"):
+        read_table(tmp_path / "p.csv", task="site")
+    with pytest.raises(ValueError, match=r"'colour' .* is empty in 7 rows"):
+        read_table(tmp_path / "p.csv", target="colour")
+    with pytest.raises(ValueError, match="choose another column"):
+        read_table(tmp_path / "p.csv", kind="regression")
+    with pytest.raises(ValueError, match="choose one of auto"):
+        read_table(tmp_path / "p.csv", kind="ranking")
+    with pytest.raises(FileNotFoundError, match="no file"):
+        read_table(tmp_path / "q.csv")
+    (tmp_path / "p.xlsx").touch()
+    with pytest.raises(ValueError, match="no known kind"):
+        read_table(tmp_path / "p.xlsx")

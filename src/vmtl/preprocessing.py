@@ -143,9 +143,7 @@ class TablePreprocessor:
                 raise ValueError(f'Values are missing in {listed(gaps)}; fill them or use missing="impute".')
         text = [as_levels(column) for name, column in columns.items() if self.kinds_[name] == "text"]
         numbers = [
-            as_numbers(column, self.kinds_[name])
-            for name, column in columns.items()
-            if self.kinds_[name] != "text"
+            as_numbers(column, self.kinds_[name]) for name, column in columns.items() if self.kinds_[name] != "text"
         ]
         return (
             np.stack(numbers, axis=1) if numbers else np.zeros((len(table), 0)),

@@ -42,9 +42,7 @@ def read_split_document(path: str | Path) -> SplitDocument:
             continue
         place, _, label = line.strip().rpartition(" ")
         if not place or not label.lstrip("-").isdigit():
-            raise ValueError(
-                f"Line {number} of {path} is {line!r}; write a path, a blank and a class number."
-            )
+            raise ValueError(f"Line {number} of {path} is {line!r}; write a path, a blank and a class number.")
         if labels.setdefault(place.strip(), int(label)) != int(label):
             raise ValueError(f"Line {number} of {path} gives {place!r} a second label; keep one of the two.")
         n_lines += 1
@@ -78,9 +76,7 @@ def document_split(problem: Problem, folder: str | Path, percent: int, *, unmatc
     missing: list[str] = []
     for name in problem.task_names:
         if plain_path(name) not in folders:
-            raise ValueError(
-                f"{folder} has no folder for task {name!r}, only {sorted(folders)}; check the path."
-            )
+            raise ValueError(f"{folder} has no folder for task {name!r}, only {sorted(folders)}; check the path.")
         for side, parts in sides.items():
             file = folders[plain_path(name)] / f"{side}_{percent}.txt"
             if not file.is_file():
@@ -101,9 +97,7 @@ def document_split(problem: Problem, folder: str | Path, percent: int, *, unmatc
     return Split(train, test, tuple(missing))
 
 
-def _check_labels(
-    problem: Problem, rows: Array, document: SplitDocument, lost: Sequence[str], file: Path
-) -> None:
+def _check_labels(problem: Problem, rows: Array, document: SplitDocument, lost: Sequence[str], file: Path) -> None:
     gone = set(lost)
     labels = [label for path, label in zip(document.paths, document.labels, strict=True) if path not in gone]
     wrong = np.flatnonzero(problem.y[rows] != np.asarray(labels, dtype=np.int64))
@@ -190,9 +184,7 @@ def kfold(problem: Problem, n_splits: int, seed: int = 0, *, rows: Array | None 
     group = _groups(problem, chosen, keep_duplicates_together=True)
     names, first = np.unique(group, return_index=True)
     if not 2 <= n_splits <= len(names):
-        raise ValueError(
-            f"n_splits is {n_splits}; choose a number from 2 to {len(names)}, the distinct rows."
-        )
+        raise ValueError(f"n_splits is {n_splits}; choose a number from 2 to {len(names)}, the distinct rows.")
     rng = np.random.default_rng([seed, n_splits])
     task = problem.task[chosen[first]]
     label = problem.y[chosen[first]] if problem.is_classification else np.zeros(len(names))

@@ -1,0 +1,348 @@
+"""What both estimators share: checking, fitting, predicting in blocks, saving and loading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from vmtl import fitting, model_file, persistence
+from vmtl.batches import Rows
+from vmtl.checkpointing import Checkpoint, fingerprint
+from vmtl.early_stopping import EarlyStopping
+from vmtl.inputs import (
+    as_table,
+    check_finite,
+    column_or_error,
+    encode_tasks,
+    needs_table,
+    task_values,
+    unique_tasks,
+)
+from vmtl.method import Method
+from vmtl.methods import get_method
+from vmtl.predictive import Predictor
+from vmtl.preprocessing import TablePreprocessor
+from vmtl.presets import get_preset
+from vmtl.problem import Array
+from vmtl.progress import progress_bar
+from vmtl.settings import Settings
+from vmtl.training import DivergenceError, Progress, Trainer
+
+OPTIONS = (
+    "encoder",
+    "latent_dim",
+    "sharing",
+    "kl_form",
+    "mixing",
+    "tie_mixing",
+    "bayesian_z",
+    "bayesian_w",
+    "n_z",
+    "n_w",
+    "max_steps",
+    "predictive",
+)
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+Prediction = TypeVar("Prediction")
+
+
+class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
+    """The estimators' common part."""
+
+    __metadata_request__fit = {"checkpoint": UNUSED, "callback": UNUSED}  # noqa: RUF012
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.non_deterministic = False
+        return tags
+
+    # -- fitting ---------------------------------------------------------------------------------------
+
+    def settings(self) -> Settings:
+        """The preset with every option that is not None."""
+        settings = get_preset(self.preset)
+        options = {name: getattr(self, name) for name in OPTIONS}
+        if self.learning_rate is not None:
+            if not self.learning_rate > 0:
+                raise ValueError(f"learning_rate must be positive; got {self.learning_rate!r}.")
+            name, _, *rest = settings.learning_rate
+            options["learning_rate"] = (name, float(self.learning_rate), *rest)
+        settings = settings.with_options(**options)
+        draws = {"predict_z": self.n_z, "predict_w": self.n_w}
+        return settings.with_options(**draws)
+
+    def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
+        raise NotImplementedError
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        tasks: Any,
+        sample_weight: Any,
+        checkpoint: Any,
+        callback: Callable[..., None] | None,
+    ) -> Self:
+        method, settings = get_method(self.method), self.settings()
+        for name, allowed in (
+            ("unknown_task", ("error", "average")),
+            ("missing", ("error", "impute")),
+            ("dtype", tuple(DTYPES)),
+        ):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {getattr(self, name)!r}.")
+        if y is None:
+            raise ValueError("This estimator requires y to be passed, but the target y is None.")
+        x, labels = self._features(X, tasks, y=y, reset=True)
+        weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
+        if len(np.atleast_1d(y)) != len(x):
+            raise ValueError(f"y has {len(np.atleast_1d(y))} values but X has {len(x)} rows; give one per row.")
+        known = unique_tasks(labels)
+        codes = encode_tasks(labels, known, allow_unknown=False)
+        y, weight, n_classes = self._encode_target(y, weight)
+        total = np.bincount(codes, weights=weight, minlength=len(known))
+        if (total <= 0).any():
+            raise ValueError(f"Task {known[int(total.argmin())]!r} has no rows with a positive sample_weight; drop it.")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        rows = self._rows(x, y, codes, weight, len(known), n_classes)
+        with threads(self.n_threads):
+            try:
+                self._fitted = self._train(method, settings, rows, seed, checkpoint, callback, (x, y, codes, weight))
+            except DivergenceError as error:
+                name = known[error.task]
+                raise DivergenceError(error.step, error.term, error.task, repr(name)) from None
+        self.tasks_ = np.empty(len(known), dtype=object)
+        self.tasks_[:] = known
+        self.method_, self.settings_, self.seed_ = method, settings, seed
+        self._cached_predictor: Predictor | None = None
+        return self
+
+    def _rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, n_classes: int) -> Rows:
+        dtype, device = DTYPES[self.dtype], torch.device(self.device)
+        is_classification = self.__sklearn_tags__().estimator_type == "classifier"
+
+        def tensor(value: Array, kind: torch.dtype) -> torch.Tensor:
+            return torch.as_tensor(np.ascontiguousarray(value), dtype=kind, device=device)
+
+        return Rows(
+            tensor(x, dtype),
+            tensor(y, torch.int64 if is_classification else dtype),
+            tensor(codes, torch.int64),
+            tensor(weight, dtype),
+            n_tasks,
+            n_classes,
+            is_classification,
+        )
+
+    def _train(
+        self,
+        method: Method,
+        settings: Settings,
+        rows: Rows,
+        seed: int,
+        checkpoint: Any,
+        callback: Callable[..., None] | None,
+        arrays: tuple[Array, ...],
+    ) -> fitting.Fitted:
+        hooks: list[fitting.Hook] = []
+        keeper: Any = nullcontext()
+        stopper = EarlyStopping(rows, seed) if self.early_stopping else None
+        if checkpoint is not None:
+            run = fingerprint({"method": asdict(method), **settings.to_json(), "seed": seed}, list(arrays))
+            keeper = Checkpoint(checkpoint, run)
+            hooks.append(keeper)
+        if callback is not None:
+            hooks.append(lambda trainer, progress: callback(progress))
+        with keeper, progress_bar(bool(self.verbose)) as show:
+            hooks.append(lambda trainer, progress: show(progress))
+
+            def after_step(trainer: Trainer, progress: Progress) -> None:
+                for hook in hooks:
+                    hook(trainer, progress)
+
+            prepare = keeper.resume if checkpoint is not None else None
+            return fitting.fit(method, settings, rows, seed, hook=after_step, prepare=prepare, stopper=stopper)
+
+    # -- inputs ----------------------------------------------------------------------------------------
+
+    def _features(self, X: Any, tasks: Any, y: Any = None, *, reset: bool) -> tuple[Array, Array]:
+        """X as a finite array and one task label per row."""
+        if self.task_column is not None and tasks is None:
+            X, tasks = column_or_error(X, self.task_column)
+        X = self._preprocess(X, reset)
+        arrays = (X, y) if reset else (X,)
+        options: dict[str, Any] = {
+            "reset": reset,
+            "accept_sparse": "csr",
+            "dtype": [np.float64, np.float32, np.float16],
+            "ensure_all_finite": False,
+        }
+        if reset:
+            x, _ = validate_data(self, *arrays, **options, y_numeric=False, multi_output=True)
+        else:
+            x = validate_data(self, X, **options)
+        x = x.toarray() if hasattr(x, "toarray") else x
+        check_finite(x, getattr(self, "feature_names_in_", None))
+        if tasks is not None:
+            return x, task_values(tasks, len(x))
+        labels = np.zeros(len(x), dtype=object)
+        if not reset:
+            if len(self.tasks_) > 1:
+                raise ValueError(f"This model has {len(self.tasks_)} tasks; pass tasks=..., one label per row.")
+            labels[:] = self.tasks_[0]
+        return x, labels
+
+    def _preprocess(self, X: Any, reset: bool) -> Any:
+        """Raw table columns to numbers where X has text, dates or gaps to fill; other X stays as it is."""
+        if reset:
+            self.preprocessor_: TablePreprocessor | None = None
+            if not needs_table(X, self.missing):
+                return X
+            self.preprocessor_ = TablePreprocessor(missing=self.missing).fit(as_table(X))
+        if self.preprocessor_ is None:
+            return X
+        return self.preprocessor_.transform(as_table(X))
+
+    def _prepare(self, X: Any, tasks: Any) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        x, labels = self._features(X, tasks, reset=False)
+        return x, encode_tasks(labels, list(self.tasks_), self.unknown_task == "average")
+
+    # -- predicting ------------------------------------------------------------------------------------
+
+    def _predictor(self) -> Predictor:
+        mode = self.settings_.predictive
+        if self._cached_predictor is None:
+            self._cached_predictor = Predictor(self._fitted.feature_map, self._fitted.model, mode, self.seed_)
+        return self._cached_predictor
+
+    def _predict_known(
+        self,
+        x: Array,
+        codes: Array,
+        predict: Callable[[Array, Array], Prediction],
+        average: Callable[[list[Prediction]], Prediction],
+    ) -> Prediction:
+        """Predict each row under its task; rows of unknown tasks under every task, averaged."""
+        with threads(self.n_threads):
+            if not (codes < 0).any():
+                return predict(x, codes)
+            unknown = np.flatnonzero(codes < 0)
+            found = predict(x, np.maximum(codes, 0))
+            tasks = range(len(self.tasks_))
+            mixed = average([predict(x[unknown], np.full(len(unknown), t)) for t in tasks])
+        for name, values in vars(mixed).items():
+            getattr(found, name)[unknown] = values
+        return found
+
+    def predict(self, X: Any, *, tasks: Any = None) -> Any:
+        raise NotImplementedError
+
+    def encode(self, X: Any, *, tasks: Any = None) -> Array:
+        """(n, K) the mean representation of every row, for use with other models."""
+        x, codes = self._prepare(X, tasks)
+        with threads(self.n_threads):
+            return self._predictor().features(x, np.maximum(codes, 0))
+
+    def score_tasks(self, X: Any, y: Any, *, tasks: Any = None) -> Any:
+        """Series with the score of every task present in X: accuracy, or R^2."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        prediction = self.predict(X, tasks=tasks)
+        if self.task_column is not None and tasks is None:
+            tasks = column_or_error(X, self.task_column)[1]
+        labels = task_values(tasks, len(prediction)) if tasks is not None else np.full(len(prediction), self.tasks_[0])
+        y = np.asarray(y)
+        names = unique_tasks(labels)
+        return pd.Series([self._task_score(y[labels == t], prediction[labels == t]) for t in names], index=names)
+
+    def _task_score(self, y: Array, prediction: Array) -> float:
+        raise NotImplementedError
+
+    def _frame(self, X: Any, **columns: Array) -> Any:
+        import pandas as pd
+
+        return pd.DataFrame(columns, index=getattr(X, "index", None))
+
+    # -- what was learned ------------------------------------------------------------------------------
+
+    @property
+    def alpha_(self) -> Any:
+        """Mixing weights of w: row t says how much task t takes from each other task."""
+        return self._relatedness(self._fitted.model.alpha())
+
+    @property
+    def beta_(self) -> Any:
+        """Mixing weights of z."""
+        return self._relatedness(self._fitted.model.beta())
+
+    def _relatedness(self, weights: torch.Tensor) -> Any:
+        import pandas as pd
+
+        return pd.DataFrame(weights.detach().cpu().numpy(), index=self.tasks_, columns=self.tasks_)
+
+    @property
+    def history_(self) -> Any:
+        """One row per recorded step and task: raw terms, their scales, tau, learning rate and seconds."""
+        import pandas as pd
+
+        history, n_tasks = self._fitted.history, len(self.tasks_)
+        table: dict[str, Any] = {
+            "step": np.repeat(history.step, n_tasks),
+            "task": np.tile(self.tasks_, len(history.step)),
+        }
+        for name in ("nll", "kl_z", "kl_w"):
+            table[name] = torch.stack(getattr(history, name)).cpu().numpy().ravel()
+        for name in ("kl_scale_z", "kl_scale_w", "tau", "lr", "seconds"):
+            table[name] = np.repeat(getattr(history, name), n_tasks)
+        return pd.DataFrame(table)
+
+    # -- files -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted model to one file: safetensors with a JSON header, never pickle."""
+        check_is_fitted(self)
+        payload, tensors = model_file.describe(self)
+        persistence.save(path, "model", payload, tensors)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The model that ``save`` wrote; predictions are the same to the bit."""
+        payload, tensors = persistence.load(path, "model")
+        if payload.get("estimator") != cls.__name__:
+            raise persistence.ModelFileError(f"{path} holds a {payload.get('estimator')}; load it with that class.")
+        made: Self = model_file.rebuild(cls, payload, tensors, str(path))
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "_cached_predictor": None} if "_cached_predictor" in state else state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_fitted")
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Torch with ``count`` threads, then as before."""
+    if count is None:
+        yield
+        return
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

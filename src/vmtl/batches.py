@@ -1,0 +1,132 @@
+"""Training rows as tensors, and the batches drawn from them: one slice per task, padding marked by weight 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All training rows of T tasks, flat.
+
+    ``x`` holds the fixed features that the encoder reads; ``weight`` the sample weights.
+    """
+
+    x: Tensor  # (n, D)
+    y: Tensor  # (n,) class index, or the standardised target in regression
+    task: Tensor  # (n,)
+    weight: Tensor  # (n,)
+    n_tasks: int
+    n_classes: int  # 1 in regression
+    is_classification: bool
+
+    @cached_property
+    def task_weight(self) -> Tensor:
+        """N_t, the total sample weight of each task: (T,)."""
+        return torch.zeros(self.n_tasks, dtype=self.weight.dtype, device=self.weight.device).index_add(
+            0, self.task, self.weight
+        )
+
+    @cached_property
+    def label(self) -> Tensor:
+        """(n,) the class of each row; 0 in regression, where all rows are of one kind."""
+        return self.y if self.is_classification else torch.zeros_like(self.task)
+
+    @cached_property
+    def class_mask(self) -> Tensor:
+        """(T, C) which classes each task saw, with a positive weight."""
+        seen = torch.zeros(self.n_tasks, self.n_classes, dtype=torch.bool, device=self.task.device)
+        counted = self.weight > 0
+        seen[self.task[counted], self.label[counted]] = True
+        return seen
+
+    @cached_property
+    def by_task(self) -> tuple[Tensor, Tensor]:
+        """Row numbers of each task, padded, and which of them are rows: (T, M), (T, M)."""
+        index, mask = group_table(self.task, self.n_tasks)
+        return index, mask
+
+    def batch(self, index: Tensor, mask: Tensor) -> Batch:
+        """The batch of rows ``index`` (T, N); weights sum to 1 per task and are 0 outside ``mask``."""
+        weight = torch.where(mask, self.weight[index], 0.0)
+        weight = weight / weight.sum(-1, keepdim=True).clamp_min(torch.finfo(weight.dtype).tiny)
+        return Batch(self.x[index], self.y[index], weight, index)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """N rows of each of T tasks."""
+
+    x: Tensor  # (T, N, D)
+    y: Tensor  # (T, N)
+    weight: Tensor  # (T, N), sums to 1 per task, 0 marks padding
+    index: Tensor  # (T, N) row numbers in the training rows
+
+    def mean(self, value: Tensor) -> Tensor:
+        """Weighted mean over the rows of each task: (..., T, N) to (..., T)."""
+        return (value * self.weight).sum(-1)
+
+
+def group_table(group: Tensor, n_groups: int) -> tuple[Tensor, Tensor]:
+    """Members of each group, padded with 0, and a mask: (G, M), (G, M)."""
+    order = torch.argsort(group, stable=True)
+    counts = torch.bincount(group, minlength=n_groups)
+    starts = counts.cumsum(0) - counts
+    width = max(1, int(counts.max())) if len(group) else 1
+    offset = torch.arange(width, device=group.device)
+    mask = offset < counts[:, None]  # (G, M)
+    position = (starts[:, None] + offset).clamp_max(max(0, len(group) - 1))
+    return torch.where(mask, order[position], 0), mask
+
+
+class Uniform(Protocol):
+    """What a sampler needs of a noise source."""
+
+    def uniform(self, *shape: int) -> Tensor: ...
+
+
+class Sampler(Protocol):
+    """Draws the batch of one step."""
+
+    def draw(self, noise: Uniform) -> Batch: ...
+
+
+class FullBatch:
+    """Every row at every step."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._batch = rows.batch(*rows.by_task)
+
+    def draw(self, noise: Uniform) -> Batch:
+        return self._batch
+
+
+class GroupedBatches:
+    """``per_group`` rows of every group of every task.
+
+    The groups are the classes (the paper's balanced batches), or the whole task in regression. Rows are
+    drawn without replacement, and repeat only where a group has fewer than ``per_group``.
+    """
+
+    def __init__(self, rows: Rows, per_group: int, *, by_class: bool) -> None:
+        self.rows, self.per_group = rows, per_group
+        n_groups = rows.n_classes if by_class else 1
+        group = rows.task * n_groups + (rows.label if by_class else 0)
+        members, mask = group_table(group, rows.n_tasks * n_groups)
+        shape = (rows.n_tasks, n_groups, -1)
+        self._members, self._mask = members.view(shape), mask.view(shape)  # (T, G, M)
+        count = self._mask.sum(-1, keepdim=True).clamp_min(1)  # (T, G, 1)
+        self._position = torch.arange(per_group, device=group.device) % count  # (T, G, per_group)
+        present = self._mask.any(-1, keepdim=True).expand_as(self._position)
+        self._present = present.reshape(rows.n_tasks, -1)
+
+    def draw(self, noise: Uniform) -> Batch:
+        keys = noise.uniform(*self._mask.shape).masked_fill(~self._mask, torch.inf)
+        order = keys.argsort(-1).gather(-1, self._position)  # (T, G, per_group)
+        index = self._members.gather(-1, order).reshape(self.rows.n_tasks, -1)  # (T, N)
+        return self.rows.batch(index, self._present)

@@ -1,0 +1,299 @@
+"""The estimators: variational multi-task learning behind the scikit-learn contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from vmtl.base import BaseMultiTask
+from vmtl.inputs import check_targets
+from vmtl.predictive import ClassPrediction, RealPrediction
+from vmtl.problem import Array
+
+
+class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
+    """Classification of several related tasks that share their classes.
+
+    Parameters
+    ----------
+    method : str or Method, default="vmtl"
+        One of ``vmtl.METHODS``, or a ``Method`` of your own.
+    preset : {"default", "paper", "released"}, default="default"
+        Where every option that is None takes its value from.
+    encoder : {"kernel", "linear", "noisy-linear", "mlp"}, optional
+        How a row becomes a representation z.
+    latent_dim : int, optional
+        K, the size of z.
+    sharing : float in [0, 1], optional
+        r, how strongly the prior of a task follows the other tasks; 1 is the paper, 0 is N(0, I).
+    kl_form : {"bound", "monte-carlo", "moment-matched", "weighted-sum"}, optional
+        How the KL to the mixture prior is computed.
+    mixing : {"gumbel", "learnable", "mean"}, optional
+        How the mixing weights are found.
+    tie_mixing : bool, optional
+        The same mixing weights for w and z.
+    bayesian_z, bayesian_w : bool, optional
+        False makes the representation or the classifier deterministic.
+    n_z, n_w : int, optional
+        L and M, the number of draws of z and w in training and prediction.
+    max_steps : int, optional
+    learning_rate : float, optional
+        First learning rate; the preset's schedule stays.
+    predictive : {"monte-carlo", "moment", "mean"}, optional
+    task_column : str, optional
+        Take the task from this column of a DataFrame X instead of ``tasks``.
+    unknown_task : {"error", "average"}, default="error"
+        A task at prediction that was not in training is an error, or predicted as the average of all tasks.
+    missing : {"error", "impute"}, default="error"
+        Gaps in X are refused, or filled with the column's mean beside an indicator.
+    class_weight : dict or "balanced", optional
+    early_stopping : bool, default=False
+        Stop when the likelihood of a hold-out of the training rows no longer improves.
+    device : str, default="cpu"
+    dtype : {"float32", "float64"}, default="float32"
+    n_threads : int, optional
+        Threads for torch during fit and predict; None leaves the process as it is.
+    verbose : int, default=0
+        1 shows a progress bar.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    classes_ : (C,) array
+    tasks_ : (T,) array
+    alpha_, beta_ : DataFrame (T, T)
+        Learned mixing weights for w and z: row t says how much task t takes from each other task.
+    history_ : DataFrame
+    """
+
+    def __init__(
+        self,
+        method: Any = "vmtl",
+        preset: str = "default",
+        *,
+        encoder: str | None = None,
+        latent_dim: int | None = None,
+        sharing: float | None = None,
+        kl_form: str | None = None,
+        mixing: str | None = None,
+        tie_mixing: bool | None = None,
+        bayesian_z: bool | None = None,
+        bayesian_w: bool | None = None,
+        n_z: int | None = None,
+        n_w: int | None = None,
+        max_steps: int | None = None,
+        learning_rate: float | None = None,
+        predictive: str | None = None,
+        task_column: Hashable | None = None,
+        unknown_task: Literal["error", "average"] = "error",
+        missing: Literal["error", "impute"] = "error",
+        class_weight: Any = None,
+        early_stopping: bool = False,
+        device: str = "cpu",
+        dtype: Literal["float32", "float64"] = "float32",
+        n_threads: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.preset = preset
+        self.encoder = encoder
+        self.latent_dim = latent_dim
+        self.sharing = sharing
+        self.kl_form = kl_form
+        self.mixing = mixing
+        self.tie_mixing = tie_mixing
+        self.bayesian_z = bayesian_z
+        self.bayesian_w = bayesian_w
+        self.n_z = n_z
+        self.n_w = n_w
+        self.max_steps = max_steps
+        self.learning_rate = learning_rate
+        self.predictive = predictive
+        self.task_column = task_column
+        self.unknown_task = unknown_task
+        self.missing = missing
+        self.class_weight = class_weight
+        self.early_stopping = early_stopping
+        self.device = device
+        self.dtype = dtype
+        self.n_threads = n_threads
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tasks: Any = None,
+        sample_weight: Any = None,
+        checkpoint: str | Path | None = None,
+        callback: Callable[..., None] | None = None,
+    ) -> Self:
+        """Fit all tasks together.
+
+        X : (n, D) array or DataFrame; y : (n,) labels; tasks : (n,) hashable task labels, None for one task.
+        checkpoint : folder from which an interrupted call continues; callback : called with each step's Progress.
+        """
+        return self._fit(X, y, tasks, sample_weight, checkpoint, callback)
+
+    def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if self.class_weight is not None:
+            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+            sample_weight = sample_weight * weights[codes]
+        return codes.astype(np.int64), sample_weight, len(self.classes_)
+
+    def _predictive(self, X: Any, tasks: Any) -> ClassPrediction:
+        x, codes = self._prepare(X, tasks)
+        return self._predict_known(x, codes, self._predictor().classes, _average_classes)
+
+    def predict_proba(self, X: Any, *, tasks: Any = None) -> Array:
+        """(n, C) probabilities of all classes, also of those that a task never saw."""
+        return self._predictive(X, tasks).probabilities
+
+    def predict(self, X: Any, *, tasks: Any = None) -> Array:
+        """(n,) the most probable class."""
+        check_is_fitted(self)
+        labels: Array = self.classes_[self.predict_proba(X, tasks=tasks).argmax(axis=1)]
+        return labels
+
+    def score(self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy over all rows."""
+        return float(accuracy_score(y, self.predict(X, tasks=tasks), sample_weight=sample_weight))
+
+    def _task_score(self, y: Array, prediction: Array) -> float:
+        return float(accuracy_score(y, prediction))
+
+    def uncertainty(self, X: Any, *, tasks: Any = None) -> Any:
+        """DataFrame in nats: total = entropy of the mean prediction, aleatoric = mean entropy, epistemic = rest."""
+        found = self._predictive(X, tasks)
+        return self._frame(X, total=found.total, aleatoric=found.aleatoric, epistemic=found.total - found.aleatoric)
+
+
+class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
+    """Regression of several related tasks; parameters and attributes as in ``MultiTaskClassifier``."""
+
+    def __init__(
+        self,
+        method: Any = "vmtl",
+        preset: str = "default",
+        *,
+        encoder: str | None = None,
+        latent_dim: int | None = None,
+        sharing: float | None = None,
+        kl_form: str | None = None,
+        mixing: str | None = None,
+        tie_mixing: bool | None = None,
+        bayesian_z: bool | None = None,
+        bayesian_w: bool | None = None,
+        n_z: int | None = None,
+        n_w: int | None = None,
+        max_steps: int | None = None,
+        learning_rate: float | None = None,
+        predictive: str | None = None,
+        task_column: Hashable | None = None,
+        unknown_task: Literal["error", "average"] = "error",
+        missing: Literal["error", "impute"] = "error",
+        early_stopping: bool = False,
+        device: str = "cpu",
+        dtype: Literal["float32", "float64"] = "float32",
+        n_threads: int | None = None,
+        verbose: int = 0,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.preset = preset
+        self.encoder = encoder
+        self.latent_dim = latent_dim
+        self.sharing = sharing
+        self.kl_form = kl_form
+        self.mixing = mixing
+        self.tie_mixing = tie_mixing
+        self.bayesian_z = bayesian_z
+        self.bayesian_w = bayesian_w
+        self.n_z = n_z
+        self.n_w = n_w
+        self.max_steps = max_steps
+        self.learning_rate = learning_rate
+        self.predictive = predictive
+        self.task_column = task_column
+        self.unknown_task = unknown_task
+        self.missing = missing
+        self.early_stopping = early_stopping
+        self.device = device
+        self.dtype = dtype
+        self.n_threads = n_threads
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        tasks: Any = None,
+        sample_weight: Any = None,
+        checkpoint: str | Path | None = None,
+        callback: Callable[..., None] | None = None,
+    ) -> Self:
+        """Fit all tasks together; see ``MultiTaskClassifier.fit``."""
+        return self._fit(X, y, tasks, sample_weight, checkpoint, callback)
+
+    def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
+        values = check_targets(y)
+        share = sample_weight / sample_weight.sum()
+        self.y_mean_ = float(share @ values)
+        self.y_scale_ = float(np.sqrt(share @ (values - self.y_mean_) ** 2)) or 1.0
+        return (values - self.y_mean_) / self.y_scale_, sample_weight, 1
+
+    def _predictive(self, X: Any, tasks: Any) -> RealPrediction:
+        x, codes = self._prepare(X, tasks)
+        return self._predict_known(x, codes, self._predictor().values, _average_values)
+
+    def predict(self, X: Any, *, tasks: Any = None, return_std: bool = False) -> Any:
+        """(n,) predictive mean in the unit of y; with ``return_std`` also the total standard deviation."""
+        found = self._predictive(X, tasks)
+        mean = self.y_mean_ + self.y_scale_ * found.mean
+        if not return_std:
+            return mean
+        return mean, self.y_scale_ * np.hypot(found.aleatoric, found.epistemic)
+
+    def score(self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None) -> float:
+        """R^2 over all rows."""
+        return float(r2_score(y, self.predict(X, tasks=tasks), sample_weight=sample_weight))
+
+    def _task_score(self, y: Array, prediction: Array) -> float:
+        return float(r2_score(y, prediction)) if len(y) > 1 else float("nan")
+
+    def uncertainty(self, X: Any, *, tasks: Any = None) -> Any:
+        """DataFrame of standard deviations in the unit of y; total^2 = aleatoric^2 + epistemic^2."""
+        found = self._predictive(X, tasks)
+        aleatoric, epistemic = self.y_scale_ * found.aleatoric, self.y_scale_ * found.epistemic
+        return self._frame(X, total=np.hypot(aleatoric, epistemic), aleatoric=aleatoric, epistemic=epistemic)
+
+
+def _average_classes(parts: list[ClassPrediction]) -> ClassPrediction:
+    """One prediction from the same rows under every task."""
+    p = np.mean([part.probabilities for part in parts], axis=0)
+    total = -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=1)
+    return ClassPrediction(p, total, np.minimum(np.mean([part.aleatoric for part in parts], axis=0), total))
+
+
+def _average_values(parts: list[RealPrediction]) -> RealPrediction:
+    """The mean over tasks; what the tasks disagree on is model uncertainty."""
+    means = np.array([part.mean for part in parts])
+    epistemic = np.mean([part.epistemic**2 for part in parts], axis=0) + means.var(axis=0)
+    aleatoric = np.mean([part.aleatoric**2 for part in parts], axis=0)
+    return RealPrediction(means.mean(axis=0), np.sqrt(aleatoric), np.sqrt(epistemic))

@@ -1,0 +1,146 @@
+"""Arrays in, fitted model out: feature map, model, training; and the way to and from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from vmtl.batches import Rows
+from vmtl.early_stopping import EarlyStopping, StopTraining
+from vmtl.kernels import FeatureMap, KernelMap, ScaledMap, apply_map, from_tensors
+from vmtl.method import Method
+from vmtl.model import Layout, Model
+from vmtl.settings import Settings
+from vmtl.training import History, Progress, Trainer
+
+#: Landmarks of the kernel encoder at most.
+MAX_LANDMARKS = 512
+#: Shares of the kernels: linear, and RBF on three views.
+KERNEL_SHARES = (0.25, 0.25, 0.25, 0.25)
+Hook = Callable[[Trainer, Progress], None]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What training leaves behind."""
+
+    feature_map: FeatureMap
+    model: Model
+    history: History
+
+
+def make_feature_map(settings: Settings, method: Method, rows: Rows, seed: int) -> FeatureMap:
+    """The fixed features of the settings' encoder, learned on the raw columns ``rows.x``."""
+    if settings.encoder == "kernel":
+        generator = torch.Generator().manual_seed(seed)
+        shares = torch.tensor(KERNEL_SHARES)
+
+        def learn(x: Tensor, weight: Tensor) -> KernelMap:
+            return KernelMap.fitted(x, weight, shares, settings.latent_dim, MAX_LANDMARKS, generator)
+
+        if method.encoder == "shared":
+            return learn(rows.x, rows.weight)
+        groups = [rows.task == t for t in range(rows.n_tasks)]
+        return KernelMap.stack([learn(rows.x[own], rows.weight[own]) for own in groups])
+    if settings.scale_input:
+        return ScaledMap.fitted(rows.x, rows.weight)
+    return ScaledMap.identity(rows.x.shape[1])
+
+
+def feature_spread(rows: Rows, per_task: bool) -> Tensor:
+    """Weighted standard deviation of each feature: (G, F), never 0."""
+    groups = [rows.task == t for t in range(rows.n_tasks)] if per_task else [rows.task >= 0]
+    spreads = []
+    for own in groups:
+        p = rows.weight[own] / rows.weight[own].sum()
+        centred = rows.x[own] - p @ rows.x[own]
+        spreads.append((p @ centred.square()).sqrt())
+    return torch.stack(spreads).clamp_min(1e-4)
+
+
+def fit(
+    method: Method,
+    settings: Settings,
+    rows: Rows,
+    seed: int,
+    *,
+    hook: Hook | None = None,
+    prepare: Callable[[Trainer], None] | None = None,
+    stopper: EarlyStopping | None = None,
+) -> Fitted:
+    """Train ``method`` on raw rows; ``prepare`` may restore a checkpoint before the first step."""
+    if stopper is not None:
+        rows = stopper.train
+    feature_map = make_feature_map(settings, method, rows, seed).to(rows.x)
+    features = apply_map(feature_map, rows)
+    layout = Layout.of(features, feature_spread(features, method.encoder == "per task"))
+    model = Model(method, settings, layout).to(rows.x)
+    model.reset(torch.Generator(rows.x.device).manual_seed(seed))
+    model.attach(features)
+    trainer = Trainer(model, features, seed)
+    if prepare is not None:
+        prepare(trainer)
+    hooks: list[Hook] = [hook] if hook is not None else []
+    if stopper is not None:
+        stopper.watch(feature_map)
+        hooks.insert(0, stopper)
+    with suppress(StopTraining):
+        trainer.run(hooks)
+    if stopper is not None:
+        stopper.finish(trainer)
+    model.detach_rows()
+    return Fitted(feature_map, model.requires_grad_(False), trainer.history)
+
+
+def to_tensors(fitted: Fitted) -> dict[str, Tensor]:
+    """All tensors of a fitted model by name."""
+    history = fitted.history
+    parts = {
+        "features": fitted.feature_map.state_dict(),
+        "model": fitted.model.state_dict(),
+        "history": {name: torch.stack(getattr(history, name)) for name in ("nll", "kl_z", "kl_w")},
+    }
+    return {f"{part}.{name}": tensor for part, found in parts.items() for name, tensor in found.items()}
+
+
+def history_json(history: History) -> dict[str, Any]:
+    return {name: getattr(history, name) for name in ("step", "kl_scale_z", "kl_scale_w", "tau", "lr", "seconds")}
+
+
+def from_file(
+    method: Method,
+    settings: Settings,
+    is_classification: bool,
+    plain: dict[str, Any],
+    tensors: dict[str, Tensor],
+) -> Fitted:
+    """The fitted model that ``to_tensors`` and ``history_json`` describe."""
+
+    def part(name: str) -> dict[str, Tensor]:
+        return {k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")}
+
+    weights, feature_map = part("model"), from_tensors(part("features"))
+    empty = torch.zeros(1, 1, 1)
+    spread = weights.get("encoder.spread", empty)[:, 0]
+    if isinstance(feature_map, KernelMap):
+        size_in = feature_map.projection.shape[-1]
+    else:
+        assert isinstance(feature_map, ScaledMap)
+        size_in = len(feature_map.mean)
+    layout = Layout(
+        weights["class_mask"],
+        weights["task_rows"],
+        size_in,
+        is_classification,
+        spread,
+        weights.get("head.statistics", empty),
+    )
+    model = Model(method, settings, layout).to(weights["task_rows"].dtype)
+    model.load_state_dict(weights)
+    recorded = {name: list(value) for name, value in part("history").items()}
+    return Fitted(feature_map, model.requires_grad_(False), History(**plain, **recorded))

@@ -1,0 +1,63 @@
+"""Mixing weights alpha and beta: who learns from whom (Eq. 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+Mode = Literal["gumbel", "learnable", "mean"]
+
+
+def mixing_weights(logits: Tensor, tau: float, mask: Tensor) -> Tensor:
+    """softmax(logits / tau) over the last axis, restricted to ``mask``; rows with an empty mask are 0."""
+    if not tau > 0:
+        raise ValueError(f"The temperature tau must be positive; got {tau}.")
+    masked = (logits / tau).masked_fill(~mask, -torch.inf)
+    top = masked.amax(-1, keepdim=True).detach()
+    weights = torch.where(mask, torch.exp(masked - torch.where(top.isfinite(), top, 0.0)), 0.0)
+    return weights / weights.sum(-1, keepdim=True).clamp_min(torch.finfo(weights.dtype).tiny)
+
+
+def renormalise(weights: Tensor, mask: Tensor) -> Tensor:
+    """Mixing weights kept where ``mask`` holds and scaled to sum to 1 again; 0 where nothing is left."""
+    kept = torch.where(mask, weights, 0.0)
+    return kept / kept.sum(-1, keepdim=True).clamp_min(torch.finfo(weights.dtype).tiny)
+
+
+class Mixing(nn.Module):
+    """Learned mixing weights of T tasks.
+
+    alpha_ti = exp((log pi_ti + g_ti) / tau) / sum_{j != t} exp((log pi_tj + g_tj) / tau)
+
+    where log pi = ``log_pi`` (T, T), g ~ Gumbel and tau the temperature. ``mode`` says how: ``gumbel`` as
+    above, ``learnable`` without noise, ``mean`` uniform. With fewer than three tasks there is nothing to
+    learn and no parameter exists. The diagonal is never used.
+    """
+
+    off_diagonal: Tensor
+    log_pi: nn.Parameter | None
+
+    def __init__(self, n_tasks: int, mode: Mode) -> None:
+        super().__init__()
+        self.n_tasks, self.mode = n_tasks, mode
+        self.register_buffer("off_diagonal", ~torch.eye(n_tasks, dtype=torch.bool), persistent=False)
+        learned = mode != "mean" and n_tasks >= 3
+        self.log_pi = nn.Parameter(torch.zeros(n_tasks, n_tasks)) if learned else None
+
+    def probabilities(self) -> Tensor:
+        """softmax(log pi) off the diagonal: what a fitted model reports as alpha_ or beta_."""
+        return mixing_weights(self._logits(), 1.0, self.off_diagonal)  # (T, T)
+
+    def sample(self, tau: float, gumbel: Callable[..., Tensor]) -> Tensor:
+        """One draw of the mixing weights at temperature ``tau``; without noise unless the mode is gumbel."""
+        if self.log_pi is None or self.mode != "gumbel":
+            return self.probabilities()
+        return mixing_weights(self.log_pi + gumbel(*self.log_pi.shape), tau, self.off_diagonal)  # (T, T)
+
+    def _logits(self) -> Tensor:
+        if self.log_pi is not None:
+            return self.log_pi
+        return torch.zeros(self.n_tasks, self.n_tasks, device=self.off_diagonal.device)

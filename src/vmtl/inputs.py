@@ -1,0 +1,125 @@
+"""What users pass in, checked and turned into plain arrays; every error says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from vmtl.problem import Array
+
+
+def check_finite(X: Array, names: Array | None) -> None:
+    """NaN or infinity is refused by the name of its column."""
+    if X.dtype.kind != "f" or np.isfinite(X.sum(dtype=np.float64)):
+        return
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
+    if len(bad) == 0:
+        return
+    column = f"column {names[bad[0]]!r}" if names is not None else f"column {bad[0]}"
+    more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+    kind = "NaN" if np.isnan(X[:, bad[0]]).any() else "infinity (inf)"
+    raise ValueError(f"X contains {kind} in {column}{more}; remove these rows, fill the gaps, or set missing='impute'.")
+
+
+def needs_table(X: Any, missing: str) -> bool:
+    """Whether X has columns that are not numbers, or gaps that are to be filled."""
+    if missing == "impute":
+        return True
+    return hasattr(X, "dtypes") and hasattr(X, "columns") and any(_is_text(X.iloc[:, j]) for j in range(X.shape[1]))
+
+
+def _is_text(column: Any) -> bool:
+    kind = getattr(column.dtype, "kind", "O")
+    if kind != "O":
+        return kind not in "biuf"
+    return any(isinstance(value, str) for value in column.head(1000))
+
+
+def as_table(X: Any) -> Any:
+    """X as a DataFrame with text column names."""
+    import pandas as pd
+
+    if isinstance(X, pd.DataFrame):
+        return X
+    values = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    if values.ndim != 2:
+        raise ValueError(f"X must be a table of rows and columns; got {values.ndim} dimension(s). Reshape your data.")
+    return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+
+
+def column_or_error(X: Any, column: Hashable) -> tuple[Any, Array]:
+    """X without its task column, and that column."""
+    if not hasattr(X, "columns"):
+        raise ValueError(f"task_column={column!r} needs X to be a DataFrame; pass tasks=... instead.")
+    if column not in X.columns:
+        known = ", ".join(map(repr, list(X.columns)[:20]))
+        raise ValueError(f"task_column={column!r} is not a column of X; its columns are {known}.")
+    return X.drop(columns=[column]), np.asarray(X[column], dtype=object)
+
+
+def task_values(tasks: Any, n_rows: int) -> Array:
+    """One hashable task label per row, as an object array."""
+    if hasattr(tasks, "cat"):
+        empty = [value for value in tasks.cat.categories if not (tasks == value).any()]
+        if empty:
+            raise ValueError(f"Task {empty[0]!r} has no rows; drop it with tasks.cat.remove_unused_categories().")
+    values = np.empty(np.shape(tasks)[0] if np.ndim(tasks) else 0, dtype=object)
+    if np.ndim(tasks) != 1:
+        raise ValueError(f"tasks must be one label per row, a 1-d array; got {np.ndim(tasks)} dimensions.")
+    values[:] = [value.item() if isinstance(value, np.generic) else value for value in np.asarray(tasks, dtype=object)]
+    if len(values) != n_rows:
+        raise ValueError(f"tasks has {len(values)} labels but X has {n_rows} rows; give one label per row.")
+    for value in values:
+        if value is None or value != value:
+            raise ValueError("tasks contains a missing label; give every row a task.")
+    return values
+
+
+def unique_tasks(values: Array) -> list[Any]:
+    """The distinct task labels, sorted where they can be sorted, else in order of appearance."""
+    distinct = list(dict.fromkeys(values.tolist()))
+    try:
+        return sorted(distinct)
+    except TypeError:
+        return distinct
+
+
+def encode_tasks(values: Array, known: list[Any], allow_unknown: bool) -> Array:
+    """Index of each label in ``known``; unknown ones are -1, or an error that names them."""
+    place = {label: index for index, label in enumerate(known)}
+    codes = np.array([place.get(value, -1) for value in values], dtype=np.int64)
+    if not allow_unknown and (codes < 0).any():
+        unknown = unique_tasks(values[codes < 0])
+        listed = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
+        raise ValueError(
+            f"Unknown task {unknown[0]!r}; the model knows {listed}. "
+            "Set unknown_task='average' to predict with all known tasks."
+        )
+    return codes
+
+
+def check_targets(y: Any) -> Array:
+    """Real targets of a regression, as float64."""
+    try:
+        values = check_array(y, ensure_2d=False, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0)
+        values = np.asarray(values, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"y must be numbers for a regression ({error}); use MultiTaskClassifier for labels.") from None
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
+        raise ValueError(f"y must have one target per row; got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        raise ValueError("y contains NaN or infinity (inf); remove these rows.")
+    return values
+
+
+def plain(value: Any) -> Any:
+    """A label as JSON can hold it, or an error."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str | int | float | bool):
+        return value
+    raise ValueError(f"A model file holds labels that are text or numbers; {value!r} is {type(value).__name__}.")

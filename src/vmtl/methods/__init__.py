@@ -1,0 +1,35 @@
+"""Every method by its id, found by discovery: one file, one ``METHOD``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from vmtl.method import Method
+
+
+def discover(package_path: list[str], package_name: str) -> dict[str, Method]:
+    """The ``METHOD`` of every module of a package, by module name; a file without one is an error."""
+    found: dict[str, Method] = {}
+    for info in sorted(pkgutil.iter_modules(package_path), key=lambda item: item.name):
+        module = importlib.import_module(f"{package_name}.{info.name}")
+        method = getattr(module, "METHOD", None)
+        if not isinstance(method, Method):
+            raise ImportError(
+                f"{package_name}/{info.name}.py must define METHOD = Method(...); it defines "
+                f"{'no METHOD' if method is None else f'a METHOD of type {type(method).__name__}'}."
+            )
+        found[info.name] = method
+    return found
+
+
+METHODS: dict[str, Method] = discover(list(__path__), __name__)
+
+
+def get_method(method: str | Method) -> Method:
+    """The method of that id; a ``Method`` of your own is taken as it is."""
+    if isinstance(method, Method):
+        return method
+    if method not in METHODS:
+        raise ValueError(f"Unknown method {method!r}; choose one of {', '.join(METHODS)}.")
+    return METHODS[method]

@@ -1,0 +1,235 @@
+"""The modules that a method names, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from vmtl.attention import Attention
+from vmtl.batches import Batch, Rows
+from vmtl.distributions import Delta, Gaussian, Posterior
+from vmtl.encoders import Encoder, GroupedLinear, KernelEncoder, LinearEncoder, MlpEncoder, NoisyLinearEncoder
+from vmtl.gumbel import Mixing
+from vmtl.heads import (
+    AmortisedHead,
+    DirectHead,
+    Head,
+    Moments,
+    class_statistics,
+    logit_moments,
+    sample_logits,
+)
+from vmtl.likelihoods import Categorical, GaussianNoise, Likelihood
+from vmtl.method import Method
+from vmtl.noise import Noise
+from vmtl.priors import W_PRIORS, Z_PRIORS, Context, PriorSettings, WPrior, ZPrior
+from vmtl.settings import Settings
+from vmtl.weighting import WEIGHTINGS
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """One forward pass: what the objective needs."""
+
+    q_z: Posterior  # (T, N, K)
+    q_w: Posterior  # (T, C, K+1)
+    logits: Tensor | Moments  # (S, T, N, C), or their moments
+    kl_z: Tensor  # (T,) mean over rows
+    kl_w: Tensor  # (T,)
+    entropy: Tensor  # (T,) C K sum_i alpha log alpha
+    noise: Noise
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a model must know of its problem to be built: shapes and masks, no rows."""
+
+    class_mask: Tensor  # (T, C)
+    task_rows: Tensor  # (T,) N_t
+    size_in: int
+    is_classification: bool
+    spread: Tensor  # (G, F) deviation of the features
+    statistics: Tensor  # (T, C, D) what an amortised head reads
+
+    @classmethod
+    def of(cls, rows: Rows, spread: Tensor) -> Layout:
+        return cls(
+            rows.class_mask,
+            rows.task_weight,
+            rows.x.shape[1],
+            rows.is_classification,
+            spread,
+            class_statistics(rows),
+        )
+
+
+def effective_method(method: Method, settings: Settings) -> Method:
+    """The method with z or w made deterministic, where the settings say so."""
+    if not settings.bayesian_z and method.q_z == "gaussian":
+        method = replace(method, q_z="delta", prior_z=None)
+    if not settings.bayesian_w and method.q_w == "gaussian":
+        method = replace(method, q_w="delta", prior_w=None)
+    return method
+
+
+class Model(nn.Module):
+    """A method on a problem of T tasks and C outputs."""
+
+    class_mask: Tensor
+    task_rows: Tensor
+
+    def __init__(self, method: Method, settings: Settings, layout: Layout) -> None:
+        super().__init__()
+        self.method, self.settings = effective_method(method, settings), settings
+        self.is_classification = layout.is_classification
+        self.n_tasks, n_classes = layout.class_mask.shape
+        self.register_buffer("class_mask", layout.class_mask)
+        self.register_buffer("task_rows", layout.task_rows)
+        self.encoder = self._build_encoder(layout)
+        self.head = self._build_head(layout, n_classes)
+        self.prior_w: WPrior | None = None
+        if self.method.prior_w is not None:
+            size = self.encoder.latent_dim + 1
+            self.prior_w = W_PRIORS[self.method.prior_w](self._prior_settings(), layout.class_mask, size)
+        self.prior_z: ZPrior | None = None
+        mixes_w = self.method.prior_w == "gumbel_mixture"
+        mixes_z = self.method.prior_z == "gumbel_mixture"
+        self.mixing_w = Mixing(self.n_tasks, settings.mixing) if mixes_w else None
+        tied = settings.tie_mixing and mixes_w
+        self.mixing_z = (self.mixing_w if tied else Mixing(self.n_tasks, settings.mixing)) if mixes_z else None
+        log_scale = torch.tensor(settings.logit_scale).log()
+        self.log_logit_scale = nn.Parameter(log_scale, requires_grad=settings.learn_logit_scale)
+        self.likelihood: Likelihood = (
+            Categorical(layout.class_mask, settings.all_classes)
+            if layout.is_classification
+            else GaussianNoise(self.n_tasks, self.method.shared_noise)
+        )
+        weighting = self.method.weighting if layout.is_classification else "equal"
+        self.weighting = WEIGHTINGS[weighting](self.n_tasks)
+
+    def attach(self, rows: Rows) -> None:
+        """Give the prior of z the training rows it looks at; only training needs them."""
+        if self.method.prior_z is None:
+            return
+        name = self.method.prior_z
+        if name == "gumbel_mixture" and rows.n_tasks == 1:
+            name = "standard_normal"  # nobody else to learn from
+        attention = Attention(rows) if Z_PRIORS[name].mixes else None
+        self.prior_z = Z_PRIORS[name](self._prior_settings(), rows, attention, self.encoder.latent_dim)
+        self.prior_z.to(rows.x)
+
+    def detach_rows(self) -> None:
+        """Forget the training rows: predictions do not need the prior of z."""
+        self.prior_z = None
+
+    def _prior_settings(self) -> PriorSettings:
+        settings = self.settings
+        return PriorSettings(
+            sharing=settings.sharing,
+            kl_form=settings.kl_form,
+            gradient_w=settings.prior_gradient_w,
+            gradient_z=settings.prior_gradient_z,
+            draws=settings.n_z * settings.n_w,
+        )
+
+    def _build_encoder(self, layout: Layout) -> Encoder:
+        settings, size_in = self.settings, layout.size_in
+        groups = 1 if self.method.encoder == "shared" else self.n_tasks
+        stochastic = self.method.q_z == "gaussian"
+        if settings.encoder == "kernel":
+            return KernelEncoder(layout.spread, stochastic)
+        if settings.encoder == "noisy-linear" and stochastic:
+            return NoisyLinearEncoder(groups, size_in, settings.latent_dim, settings.dropout)
+        if settings.encoder == "mlp":
+            return MlpEncoder(groups, size_in, settings.hidden_dim, settings.latent_dim, stochastic, settings.dropout)
+        return LinearEncoder(groups, size_in, settings.latent_dim, stochastic, settings.dropout)
+
+    def _build_head(self, layout: Layout, n_classes: int) -> Head:
+        size, stochastic = self.encoder.latent_dim, self.method.q_w == "gaussian"
+        if self.method.head == "amortised":
+            return AmortisedHead(
+                layout.statistics,
+                size,
+                hidden=self.settings.hidden_dim,
+                stochastic=stochastic,
+                dropout=self.settings.dropout,
+            )
+        return DirectHead(
+            self.n_tasks,
+            n_classes,
+            size,
+            stochastic=stochastic,
+            shared=self.method.shared_head,
+            scale=self.settings.initial_w_scale,
+        )
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Initial weights from ``generator``, module by module."""
+        for module in self.modules():
+            if isinstance(module, GroupedLinear | DirectHead):
+                module.reset(generator)
+
+    @property
+    def logit_scale(self) -> Tensor:
+        return self.log_logit_scale.exp()
+
+    def q_w(self, alpha: Tensor | None = None, noise: Noise | None = None) -> Posterior:
+        """The classifiers of all tasks; an amortised head is given the prior for classes it never saw."""
+        q_w: Posterior = self.head(noise)
+        if not self.head.amortised or bool(self.class_mask.all()):
+            return q_w
+        alpha = self.alpha() if alpha is None else alpha
+        mean, variance = (
+            self.prior_w.marginal(q_w, alpha)
+            if self.prior_w is not None
+            else (torch.zeros_like(q_w.mean), torch.ones_like(q_w.mean))
+        )
+        seen = self.class_mask[..., None]
+        mean = torch.where(seen, q_w.mean, mean)
+        if isinstance(q_w, Delta):
+            return Delta(mean)
+        return Gaussian(mean, torch.where(seen, q_w.scale, variance.clamp_min(1e-12).sqrt()))
+
+    def alpha(self) -> Tensor:
+        """Reported mixing weights of w: (T, T), zeros if the method has none."""
+        return self._reported(self.mixing_w)
+
+    def beta(self) -> Tensor:
+        """Reported mixing weights of z: (T, T), zeros if the method has none."""
+        return self._reported(self.mixing_z)
+
+    def _reported(self, mixing: Mixing | None) -> Tensor:
+        if mixing is None:
+            return torch.zeros(self.n_tasks, self.n_tasks, device=self.task_rows.device)
+        return mixing.probabilities()
+
+    def forward(self, batch: Batch, tau: float, noise: Noise) -> Outputs:
+        alpha = self.alpha() if self.mixing_w is None else self.mixing_w.sample(tau, noise.gumbel)
+        if self.mixing_z is self.mixing_w:
+            beta = alpha
+        else:
+            beta = self.beta() if self.mixing_z is None else self.mixing_z.sample(tau, noise.gumbel)
+        q_z = self.encoder(batch.x, None, noise)
+        q_w = self.q_w(alpha, noise)
+        context = Context(batch, self.encoder, alpha, beta, noise)
+        none = batch.weight.new_zeros(self.n_tasks)
+        kl_w = none if self.prior_w is None else self.prior_w.penalty(q_w, context)
+        kl_z = none if self.prior_z is None else self.prior_z.kl(q_z, context)
+        return Outputs(q_z, q_w, self._logits(q_z, q_w, noise), kl_z, kl_w, self._entropy(q_w), noise)
+
+    def _logits(self, q_z: Posterior, q_w: Posterior, noise: Noise) -> Tensor | Moments:
+        scale = self.logit_scale
+        if self.settings.estimator == "moment" and (q_z.stochastic or q_w.stochastic):
+            moments = logit_moments(q_z, q_w)
+            return Moments(scale * moments.mean, scale.square() * moments.variance)
+        return scale * sample_logits(q_z, q_w, noise, self.settings.n_z, self.settings.n_w)
+
+    def _entropy(self, q_w: Posterior) -> Tensor:
+        """C K sum_i alpha log alpha: as if every weight had its own indicator of the task it comes from."""
+        if self.mixing_w is None or self.mixing_w.log_pi is None or not self.settings.entropy_weight:
+            return q_w.mean.new_zeros(self.n_tasks)
+        alpha = self.mixing_w.probabilities()
+        plogp = (alpha * alpha.clamp_min(torch.finfo(alpha.dtype).tiny).log()).sum(-1)  # (T,)
+        return float(q_w.mean[0].numel()) * plogp

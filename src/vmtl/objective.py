@@ -1,0 +1,58 @@
+"""The objective (Eq. 11), term by term and task by task."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from vmtl.batches import Batch
+from vmtl.heads import Moments
+from vmtl.model import Model, Outputs
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Raw terms, each (T,): mean NLL over rows, mean KL_z over rows, KL_w and the entropy term in nats."""
+
+    nll: Tensor
+    kl_z: Tensor
+    kl_w: Tensor
+    entropy: Tensor
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Multipliers at one step."""
+
+    kl_z: float
+    kl_w: float
+    entropy: float
+
+
+def terms(model: Model, outputs: Outputs, batch: Batch) -> Terms:
+    """The terms of every task."""
+    if isinstance(outputs.logits, Moments):
+        draws = model.settings.n_z * model.settings.n_w
+        rows = model.likelihood.nll_moments(outputs.logits, batch.y, outputs.noise, draws)
+    else:
+        rows = model.likelihood.nll(outputs.logits, batch.y)
+    return Terms(batch.mean(rows), outputs.kl_z, outputs.kl_w, outputs.entropy)
+
+
+def task_losses(model: Model, values: Terms, scales: Scales) -> Tensor:
+    """nll + kl_scale_z KL_z + (kl_scale_w KL_w + entropy_weight C K sum alpha log alpha) / N_t: (T,).
+
+    With both scales 1 and no entropy term this is minus the ELBO of the task divided by N_t.
+    """
+    shared = scales.kl_w * values.kl_w + scales.entropy * values.entropy
+    return values.nll + scales.kl_z * values.kl_z + shared / model.task_rows
+
+
+def task_shares(model: Model) -> Tensor:
+    """How much each task's loss counts: alike ("tasks"), or by its rows ("rows", Eq. 11)."""
+    rows = model.task_rows
+    if model.settings.task_weight == "rows":
+        return rows / rows.sum()
+    return torch.full_like(rows, 1 / len(rows))

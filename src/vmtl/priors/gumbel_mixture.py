@@ -1,0 +1,146 @@
+"""The paper's priors: a mixture of the other tasks' posteriors, for w (Eq. 6) and for z (Eq. 9)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from vmtl.attention import Attention
+from vmtl.batches import Rows
+from vmtl.distributions import Gaussian, Posterior, standard_normal_kl
+from vmtl.encoders import KernelEncoder
+from vmtl.gumbel import renormalise
+from vmtl.priors.base import Context, PriorSettings, WPrior, ZPrior
+from vmtl.priors.mixture_kl import mixture_kl
+
+
+class GumbelMixtureW(WPrior):
+    """p(w_tc) = sum_{i != t} alpha_tic N(r mu_ic, r^2 sigma_ic^2 + 1 - r^2).
+
+    where mu_ic, sigma_ic = the posterior of task i, of the previous step if ``detached``; r = ``sharing``,
+    1 in the paper, 0 gives N(0, I); alpha_tic = alpha_ti restricted to the tasks that saw class c. At r = 1
+    evidence that goes round between tasks is counted again and again and variances fall to 0; a strength
+    below 1 forgets a little at each hop. A class that no other task saw has the prior N(0, I).
+    """
+
+    posterior = "gaussian"
+    mixes = True
+    support: Tensor
+
+    def __init__(self, settings: PriorSettings, class_mask: Tensor, size: int) -> None:
+        super().__init__(settings, class_mask, size)
+        self.settings = settings
+        others = ~torch.eye(len(class_mask), dtype=torch.bool, device=class_mask.device)
+        self.register_buffer("support", class_mask.T[:, None] & others, persistent=False)  # (C, T, T)
+
+    def components(self, q_w: Gaussian) -> Gaussian:
+        """The shrunk posteriors of all tasks, class first: (C, T, K)."""
+        source = q_w.detach() if self.settings.gradient_w == "detached" else q_w
+        r = self.settings.sharing
+        variance = r**2 * source.variance.transpose(0, 1) + (1 - r**2)
+        return Gaussian(r * source.mean.transpose(0, 1), variance.sqrt())
+
+    def penalty(self, q_w: Posterior, context: Context) -> Tensor:
+        assert isinstance(q_w, Gaussian)
+        form, draws = self.settings.kl_form, self.settings.draws
+        noise = context.noise.normal(draws, *q_w.mean.shape).transpose(1, 2) if form == "monte-carlo" else None
+        q = Gaussian(q_w.mean.transpose(0, 1), q_w.scale.transpose(0, 1))  # (C, T, K)
+        weights = renormalise(context.alpha, self.support)  # (C, T, T)
+        divergence = mixture_kl(form, q, self.components(q_w), weights, noise)  # (C, T)
+        alone = ~self.support.any(-1)
+        if alone.any():
+            divergence = torch.where(alone, standard_normal_kl(q), divergence)
+        return divergence.sum(0)  # (T,)
+
+    def marginal(self, q_w: Posterior, alpha: Tensor) -> tuple[Tensor, Tensor]:
+        assert isinstance(q_w, Gaussian)
+        weights = renormalise(alpha, self.support)
+        components = self.components(q_w)
+        mean = weights @ components.mean  # (C, T, K)
+        second = weights @ (components.variance + components.mean.square())
+        alone = ~self.support.any(-1, keepdim=True)
+        variance = torch.where(alone, 1.0, second - mean.square())
+        return mean.transpose(0, 1), variance.transpose(0, 1)
+
+
+class GumbelMixtureZ(ZPrior):
+    """p(z_tn) = sum_{i != t} beta_ti q(z | f(x_tn, D_i)), f the label-aware attention average (Eq. 10).
+
+    A task without the row's class is left out of beta for that row; if none is left, the prior is N(0, I).
+    The prior path has no dropout.
+    """
+
+    mixes = True
+
+    def __init__(self, settings: PriorSettings, rows: Rows, attention: Attention | None, size: int) -> None:
+        super().__init__(settings, rows, attention, size)
+        assert attention is not None
+        self.settings, self.rows, self.attention = settings, rows, attention
+        self._table: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
+
+    def kl(self, q_z: Posterior, context: Context) -> Tensor:
+        assert isinstance(q_z, Gaussian)
+        if isinstance(context.encoder, KernelEncoder) and self.settings.kl_form == "bound":
+            return self._fixed_kl(context.encoder, context)
+        index = context.batch.index  # (T, N)
+        with torch.set_grad_enabled(self.settings.gradient_z == "both"):
+            components = self._components(context)  # (T, N, T, K)
+        support = self.attention.support[index]  # (T, N, T)
+        weights = renormalise(context.beta[:, None], support).unsqueeze(-2)  # (T, N, 1, T)
+        form, draws = self.settings.kl_form, self.settings.draws
+        noise = context.noise.normal(draws, *q_z.mean.shape).unsqueeze(-2) if form == "monte-carlo" else None
+        q = Gaussian(q_z.mean.unsqueeze(-2), q_z.scale.unsqueeze(-2))  # (T, N, 1, K)
+        divergence = mixture_kl(form, q, components, weights, noise).squeeze(-1)  # (T, N)
+        alone = ~support.any(-1)
+        if alone.any():
+            divergence = torch.where(alone, standard_normal_kl(q_z), divergence)
+        return context.batch.mean(divergence)
+
+    def _components(self, context: Context) -> Gaussian:
+        """q(z | f(x_tn, D_i)) for every row and other task: the first affine layer is applied to the pool."""
+        encoder, index = context.encoder, context.batch.index
+        pool = self.rows.x
+        if encoder.commutes:
+            pool = encoder.first(pool[None]).squeeze(0)  # (n, F)
+        mixed = self.attention.mix(pool, index.flatten()).unflatten(0, index.shape)  # (T, N, T, F)
+        posterior = encoder.posterior(mixed)
+        assert isinstance(posterior, Gaussian)
+        return posterior
+
+    def _fixed_kl(self, encoder: KernelEncoder, context: Context) -> Tensor:
+        """With a fixed mean and one width the bound needs a table of distances that is made once.
+
+        KL_t = sum_c share_tc sum_i beta_tci d_tci / (2 s^2), where share_tc = part of task t's rows in class
+        c; d_tci = mean over these rows of |(h_n - f(h_n, D_i)) / spread|^2; s = the learned width. Rows of a
+        class that no other task has are measured against N(0, I).
+        """
+        assert encoder.log_width is not None
+        if self._table is None:
+            self._table = self._measure(encoder)
+        share, distance, support, lonely_square = self._table
+        width = encoder.log_width.exp().flatten()  # (1,): a mixture has one shared encoder
+        weights = renormalise(context.beta[:, None], support)  # (T, C, T)
+        mixed = (share * (weights * distance).sum(-1)).sum(-1) / (2 * width.square())  # (T,)
+        scale = encoder.spread[0, 0] * width
+        lonely = (share * ~support.any(-1)).sum(-1)  # (T,) part of the rows with nobody to ask
+        return mixed + 0.5 * (lonely * (scale.square() - 1 - 2 * scale.log()).sum() + lonely_square)
+
+    def _measure(self, encoder: KernelEncoder, chunk: int = 1024) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """share (T, C), distance (T, C, T), support (T, C, T) and the lonely rows' mean |h|^2 (T,)."""
+        rows, spread = self.rows, encoder.spread[0, 0]
+        shape = (rows.n_tasks, rows.n_classes)
+        cell = rows.task * rows.n_classes + rows.label
+        weight = rows.weight / rows.task_weight[rows.task]  # sums to 1 per task
+        share = rows.x.new_zeros(shape).flatten().index_add(0, cell, weight)
+        total = rows.x.new_zeros(len(share), rows.n_tasks)
+        lonely_square = rows.x.new_zeros(rows.n_tasks)
+        for index in torch.arange(len(rows.y), device=rows.x.device).split(chunk):
+            h, supported = rows.x[index], self.attention.support[index]
+            square = ((h[:, None] - self.attention.mix(rows.x, index)) / spread).square().sum(-1)  # (B, T)
+            total.index_add_(0, cell[index], weight[index, None] * square * supported)
+            norm = h.square().sum(-1) * ~supported.any(-1)
+            lonely_square.index_add_(0, rows.task[index], weight[index] * norm)
+        distance = total / share.clamp_min(torch.finfo(share.dtype).tiny)[:, None]
+        others = ~torch.eye(rows.n_tasks, dtype=torch.bool, device=rows.x.device)
+        support = others[:, None] & rows.class_mask.T  # (T, C, T)
+        return share.view(shape), distance.view(*shape, -1), support, lonely_square

@@ -1,0 +1,67 @@
+"""Temperature, KL scale and learning rate as pure functions of the step.
+
+A schedule is plain data, ``(name, *numbers)``, so that presets and model files can hold it; ``value`` reads it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Schedule = tuple[str | float, ...]
+
+
+def constant(step: int, total: int, n_tasks: int, level: float) -> float:
+    return level
+
+
+def linear(step: int, total: int, n_tasks: int, start: float, end: float, share: float) -> float:
+    """From ``start`` to ``end`` over the first ``share`` of all steps, then constant (Bowman et al.)."""
+    return start + (end - start) * min(1.0, step / max(1.0, share * total))
+
+
+def cosine(step: int, total: int, n_tasks: int, start: float, floor: float) -> float:
+    """Half a cosine from ``start`` down to ``floor * start`` at the last step."""
+    progress = min(1.0, step / max(1, total - 1))
+    return start * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * progress)))
+
+
+def halving(step: int, total: int, n_tasks: int, start: float, every: float) -> float:
+    """``start``, halved every ``every`` steps: the paper's learning rate."""
+    return start * float(0.5 ** (step // int(every)))
+
+
+def jang(step: int, total: int, n_tasks: int, rate: float, every: float, floor: float) -> float:
+    """max(floor, exp(-rate * every * floor(step / every))): the temperature of Jang et al. (2017)."""
+    return max(floor, math.exp(-rate * every * (step // int(every))))
+
+
+def released_tau(step: int, total: int, n_tasks: int, rate: float, every: float, floor: float) -> float:
+    """The authors' temperature: multiplied by exp(-rate * step) once per task at every ``every``-th step."""
+    multiples = step // int(every)
+    exponent = rate * every * n_tasks * multiples * (multiples + 1) / 2
+    return max(floor, math.exp(-exponent))
+
+
+def released_kl(step: int, total: int, n_tasks: int, increment: float, every: float) -> float:
+    """The authors' KL_w scale: ``increment`` more per task at step 0 and at every ``every``-th one after."""
+    return increment * n_tasks * (step // int(every) + 1)
+
+
+SCHEDULES: dict[str, Callable[..., float]] = {
+    "constant": constant,
+    "linear": linear,
+    "cosine": cosine,
+    "halving": halving,
+    "jang": jang,
+    "released_tau": released_tau,
+    "released_kl": released_kl,
+}
+
+
+def value(schedule: Schedule, step: int, total: int, n_tasks: int = 1) -> float:
+    """The value of ``schedule`` at ``step`` (from 0) of ``total`` steps."""
+    name, *numbers = schedule
+    if name not in SCHEDULES:
+        raise ValueError(f"Unknown schedule {name!r}; choose one of {', '.join(SCHEDULES)}.")
+    return SCHEDULES[str(name)](step, total, n_tasks, *numbers)

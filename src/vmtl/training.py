@@ -1,0 +1,215 @@
+"""THE loop: every method is trained here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from vmtl import schedules
+from vmtl.batches import FullBatch, GroupedBatches, Rows, Sampler
+from vmtl.encoders import GroupedLinear
+from vmtl.model import Model
+from vmtl.noise import Noise
+from vmtl.objective import Scales, Terms, task_losses, task_shares, terms
+
+#: Most steps kept in the history.
+HISTORY_LENGTH = 500
+
+
+class DivergenceError(RuntimeError):
+    """A term of the loss is no longer finite."""
+
+    def __init__(self, step: int, term: str, task: int, name: str | None = None) -> None:
+        self.step, self.term, self.task = step, term, task
+        super().__init__(
+            f"Training diverged at step {step}: {term} of task {name or task} is not finite; "
+            "lower learning_rate, or scale the features."
+        )
+
+
+@dataclass
+class History:
+    """Recorded steps; every list has one entry per recorded step, the terms one column per task."""
+
+    step: list[int] = field(default_factory=list)
+    nll: list[Tensor] = field(default_factory=list)
+    kl_z: list[Tensor] = field(default_factory=list)
+    kl_w: list[Tensor] = field(default_factory=list)
+    kl_scale_z: list[float] = field(default_factory=list)
+    kl_scale_w: list[float] = field(default_factory=list)
+    tau: list[float] = field(default_factory=list)
+    lr: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after a step."""
+
+    step: int
+    total: int
+    loss: float
+    nll: float
+    kl_z: float
+    kl_w: float
+
+
+def make_sampler(rows: Rows, batch_rows: int) -> Sampler:
+    """The full batch, or the paper's balanced batches (uniform over each task in regression)."""
+    if batch_rows == 0:
+        return FullBatch(rows)
+    if rows.is_classification:
+        return GroupedBatches(rows, batch_rows, by_class=True)
+    return GroupedBatches(rows, 10 * batch_rows, by_class=False)
+
+
+def make_optimiser(model: Model) -> torch.optim.Adam:
+    """One Adam for everything; networks, scales and mixing logits have their own rates.
+
+    Weight decay, where a preset has it, leaves scales and mixing logits alone unless the preset says so.
+    """
+    settings = model.settings
+    networks = {p for m in model.modules() if isinstance(m, GroupedLinear) for p in m.parameters()}
+    groups: dict[str, list[torch.nn.Parameter]] = {"main": [], "network": [], "scale": [], "mixing": []}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            kind = "mixing" if "log_pi" in name else "scale" if "log_" in name else "main"
+            groups["network" if parameter in networks else kind].append(parameter)
+    rates = {
+        "main": 1.0,
+        "network": settings.network_rate,
+        "scale": settings.scale_rate,
+        "mixing": settings.mixing_rate,
+    }
+    decayed = tuple(groups) if settings.decay_everything else ("main", "network")
+    return torch.optim.Adam(
+        [
+            {
+                "params": parameters,
+                "rate": rates[kind],
+                "weight_decay": settings.weight_decay if kind in decayed else 0.0,
+            }
+            for kind, parameters in groups.items()
+            if parameters
+        ],
+        lr=1.0,
+        betas=settings.adam_betas,
+        fused=True,
+    )
+
+
+class Trainer:
+    """The state of one run: model, optimiser, noise, step and history. ``run`` does the steps."""
+
+    def __init__(self, model: Model, rows: Rows, seed: int) -> None:
+        self.model, self.rows = model, rows
+        self.noise = Noise(seed, rows.x.device, rows.x.dtype)
+        self.sampler = make_sampler(rows, model.settings.batch_rows)
+        self.optimiser = make_optimiser(model)
+        self.history = History()
+        self.step = 0
+        self.extras: dict[str, Tensor] = {}  # what hooks want kept in checkpoints
+        self._share = task_shares(model)
+        self._every = max(1, -(-model.settings.max_steps // HISTORY_LENGTH))
+
+    def run(self, hooks: Sequence[Callable[[Trainer, Progress], None]] = ()) -> None:
+        """Train to the last step; hooks run after every step: checkpoints, progress, stopping by raising."""
+        total = self.model.settings.max_steps
+        started = time.perf_counter() - (self.history.seconds[-1] if self.history.seconds else 0.0)
+        while self.step < total:
+            progress = self._one_step(total, started)
+            for hook in hooks:
+                hook(self, progress)
+
+    def _one_step(self, total: int, started: float) -> Progress:
+        model, settings, step = self.model, self.model.settings, self.step
+
+        def now(schedule: schedules.Schedule) -> float:
+            return schedules.value(schedule, step, total, model.n_tasks)
+
+        scales = Scales(now(settings.kl_scale_z), now(settings.kl_scale_w), settings.entropy_weight)
+        tau, lr = now(settings.tau), now(settings.learning_rate)
+        for group in self.optimiser.param_groups:
+            group["lr"] = lr * group["rate"]
+        batch = self.sampler.draw(self.noise)
+        values = terms(model, model(batch, tau, self.noise), batch)
+        loss = model.weighting(task_losses(model, values, scales), self._share)
+        if not bool(torch.isfinite(loss)):
+            self._explain_divergence(values)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimiser.step()
+        self._update_prior()
+        self.step += 1
+        means = torch.stack([loss.detach(), values.nll.mean(), values.kl_z.mean(), values.kl_w.mean()]).tolist()
+        if step % self._every == 0 or self.step == total:
+            self._record(values, scales, tau, lr, time.perf_counter() - started)
+        return Progress(self.step, total, *means)
+
+    def _update_prior(self) -> None:
+        prior = self.model.prior_w
+        if prior is not None and prior.update_every and (self.step + 1) % prior.update_every == 0:
+            with torch.no_grad():
+                prior.update(self.model.q_w())
+
+    def _record(self, values: Terms, scales: Scales, tau: float, lr: float, seconds: float) -> None:
+        history = self.history
+        history.step.append(self.step)
+        history.nll.append(values.nll.detach())
+        history.kl_z.append(values.kl_z.detach())
+        history.kl_w.append(values.kl_w.detach())
+        history.kl_scale_z.append(scales.kl_z)
+        history.kl_scale_w.append(scales.kl_w)
+        history.tau.append(tau)
+        history.lr.append(lr)
+        history.seconds.append(seconds)
+
+    def _explain_divergence(self, values: Terms) -> None:
+        for name in ("nll", "kl_z", "kl_w", "entropy"):
+            broken = ~torch.isfinite(getattr(values, name))
+            if bool(broken.any()):
+                raise DivergenceError(self.step, name, int(broken.nonzero()[0]))
+        raise DivergenceError(self.step, "the weighted sum", 0)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Everything that the next step depends on, as JSON and tensors."""
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors["noise"] = self.noise.state()
+        for index, parameter in enumerate(self._parameters()):
+            for name, value in self.optimiser.state[parameter].items():
+                tensors[f"optimiser.{index}.{name}"] = value
+        tensors.update({f"extras.{name}": value for name, value in self.extras.items()})
+        history = self.history
+        for name in ("nll", "kl_z", "kl_w"):
+            recorded = getattr(history, name)
+            tensors[f"history.{name}"] = torch.stack(recorded) if recorded else torch.zeros(0, self.model.n_tasks)
+        plain = ("step", "kl_scale_z", "kl_scale_w", "tau", "lr", "seconds")
+        return {"step": self.step, "history": {name: getattr(history, name) for name in plain}}, tensors
+
+    def restore(self, payload: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Continue where ``state`` was taken."""
+        device = self.rows.x.device
+        weights = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
+        self.model.load_state_dict(weights)
+        self.noise.restore(tensors["noise"])
+        self.extras = {k.removeprefix("extras."): v for k, v in tensors.items() if k.startswith("extras.")}
+        self.step = int(payload["step"])
+        for index, parameter in enumerate(self._parameters()):
+            prefix = f"optimiser.{index}."
+            self.optimiser.state[parameter] = {
+                name.removeprefix(prefix): value.to(device)
+                for name, value in tensors.items()
+                if name.startswith(prefix)
+            }
+        history = {name: list(values) for name, values in payload["history"].items()}
+        for name in ("nll", "kl_z", "kl_w"):
+            history[name] = list(tensors[f"history.{name}"])
+        self.history = History(**history)
+
+    def _parameters(self) -> list[torch.nn.Parameter]:
+        return [parameter for group in self.optimiser.param_groups for parameter in group["params"]]

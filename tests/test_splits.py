@@ -76,9 +76,7 @@ def test_exact_duplicates_stay_on_one_side(as_frame: bool) -> None:
     base = toy()
     X = base.X.copy()
     X[100:] = X[:100]
-    problem = Problem(
-        "p", pd.DataFrame(X) if as_frame else X, base.y, base.task, base.task_names, base.class_names
-    )
+    problem = Problem("p", pd.DataFrame(X) if as_frame else X, base.y, base.task, base.task_names, base.class_names)
     copies = duplicate_groups(problem.X)
     assert len(np.unique(copies)) == 100
     splits = [random_split(problem, 0.3, 1), holdout(problem, 0.3, 1), *kfold(problem, 3)]
@@ -152,9 +150,7 @@ def test_too_many_folds_are_refused() -> None:
 def documented(tmp_path: Path) -> tuple[Problem, Path]:
     paths = np.array([f"{d}/{c}/{i}.jpg" for d in ("Art", "Real World") for c in "xy" for i in range(3)])
     y = np.array([0, 0, 0, 1, 1, 1] * 2)
-    problem = Problem(
-        "p", np.zeros((12, 1)), y, np.repeat([0, 1], 6), ("Art", "Real World"), ("x", "y"), paths
-    )
+    problem = Problem("p", np.zeros((12, 1)), y, np.repeat([0, 1], 6), ("Art", "Real World"), ("x", "y"), paths)
     for name in ("Art", "Real_World"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "train_5.txt").write_text(f"{name}/x/0.jpg 0\n{name}/y/0.jpg 1\n" * 2)

@@ -33,9 +33,7 @@ def _accuracies(problem: Problem, split: Split, C: float, X: Array | None = None
         own = split.train[task[split.train] == t]
         predicted["per task"][task == t] = _fit_predict(X, y, own, C)[task == t]
     rows = [split.test[task[split.test] == t] for t in range(T)]
-    return {
-        name: 100 * float(np.mean([np.mean(p[r] == y[r]) for r in rows])) for name, p in predicted.items()
-    }
+    return {name: 100 * float(np.mean([np.mean(p[r] == y[r]) for r in rows])) for name, p in predicted.items()}
 
 
 def _fit_predict(X: Array, y: Array, train: Array, C: float) -> Array:

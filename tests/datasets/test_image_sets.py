@@ -57,9 +57,7 @@ def test_folders(spec: ImageSet, load: Callable[..., Problem], tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("spec", "load"), LOADERS)
-def test_an_incomplete_folder_is_explained(
-    spec: ImageSet, load: Callable[..., Problem], tmp_path: Path
-) -> None:
+def test_an_incomplete_folder_is_explained(spec: ImageSet, load: Callable[..., Problem], tmp_path: Path) -> None:
     make(tmp_path, spec, n_classes=3)
     first = spec.domains[0]
     expected = rf"expected {first.name} \({spec.n_classes} classes, {first.n_images:,} images\)"

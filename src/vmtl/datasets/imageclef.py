@@ -34,9 +34,7 @@ IMAGECLEF = ImageSet(
 )
 
 
-def load_imageclef(
-    root: str | Path, *, lists: str | Path | None = None, allow_incomplete: bool = False
-) -> Problem:
+def load_imageclef(root: str | Path, *, lists: str | Path | None = None, allow_incomplete: bool = False) -> Problem:
     """Read the set as it is distributed, or ``<root>/<domain>/<class>/*.jpg``, or a feature file.
 
     Distributed are the folders ``c``, ``i``, ``p`` and ``b`` and ``list/cList.txt`` to ``list/bList.txt``.

@@ -20,8 +20,6 @@ OFFICE_HOME = ImageSet(
 )
 
 
-def load_office_home(
-    root: str | Path, *, lists: str | Path | None = None, allow_incomplete: bool = False
-) -> Problem:
+def load_office_home(root: str | Path, *, lists: str | Path | None = None, allow_incomplete: bool = False) -> Problem:
     """Read ``<root>/<Domain>/<Class>/*.jpg``, list files ``<Domain>.txt``, or a feature file of them."""
     return load_image_set(OFFICE_HOME, root, lists, allow_incomplete)

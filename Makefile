@@ -1,0 +1,54 @@
+# Everything runs in .venv, which the first target makes; a fresh machine needs Python 3.11 and make.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
+# Tests share the cores: one thread each, as many workers as cores.
+TEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
+
+.PHONY: demo test test-full test-lowest lint docs bench-speed bench-accuracy results clean
+
+demo: .venv/.installed
+	$(BIN)/vmtl demo
+
+.venv/.made:
+	$(PYTHON) -m venv .venv
+	touch $@
+
+.venv/.installed: .venv/.made pyproject.toml constraints.txt
+	$(PIP) torch
+	$(PIP) --editable .
+	touch $@
+
+.venv/.tested: .venv/.installed
+	$(PIP) --editable '.[test]'
+	touch $@
+
+lint: .venv/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(TEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=95
+
+test-full: lint
+	$(TEST)
+
+# The oldest versions that pyproject.toml allows, in an environment of their own.
+test-lowest:
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip --disable-pip-version-check install --quiet --constraint constraints-lowest.txt --editable '.[tables]' pytest pytest-xdist hypothesis
+	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q tests/contract tests/test_estimators.py
+
+docs: .venv/.tested
+	$(BIN)/mkdocs build --strict
+
+bench-speed: .venv/.installed
+	$(BIN)/python benchmarks/speed.py
+
+bench-accuracy: .venv/.installed
+	$(BIN)/python benchmarks/accuracy.py
+
+clean:
+	rm -rf .venv .venv-lowest build dist site .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

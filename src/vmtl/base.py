@@ -22,6 +22,7 @@ from vmtl.early_stopping import EarlyStopping
 from vmtl.inputs import (
     as_table,
     check_finite,
+    check_no_empty_task,
     column_or_error,
     encode_tasks,
     needs_table,
@@ -106,8 +107,6 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         x, labels = self._features(X, tasks, y=y, reset=True)
         weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
-        if len(np.atleast_1d(y)) != len(x):
-            raise ValueError(f"y has {len(np.atleast_1d(y))} values but X has {len(x)} rows; give one per row.")
         known = unique_tasks(labels)
         codes = encode_tasks(labels, known, allow_unknown=False)
         y, weight, n_classes = self._encode_target(y, weight)
@@ -118,14 +117,15 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         rows = self._rows(x, y, codes, weight, len(known), n_classes)
         with threads(self.n_threads):
             try:
-                self._fitted = self._train(method, settings, rows, seed, checkpoint, callback, (x, y, codes, weight))
+                run = self._train(method, settings, rows, seed, checkpoint, callback, (x, y, codes, weight))
             except DivergenceError as error:
-                name = known[error.task]
-                raise DivergenceError(error.step, error.term, error.task, repr(name)) from None
+                name = None if error.task is None else repr(known[error.task])
+                raise DivergenceError(error.step, error.term, error.task, name) from None
         self.tasks_ = np.empty(len(known), dtype=object)
         self.tasks_[:] = known
-        self.method_, self.settings_, self.seed_ = method, settings, seed
-        self._cached_predictor: Predictor | None = None
+        self.method_, self.settings_ = method, settings
+        self._fitted, self.seed_ = run
+        self._predictor = self._make_predictor()
         return self
 
     def _rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, n_classes: int) -> Rows:
@@ -133,7 +133,7 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         is_classification = self.__sklearn_tags__().estimator_type == "classifier"
 
         def tensor(value: Array, kind: torch.dtype) -> torch.Tensor:
-            return torch.as_tensor(np.ascontiguousarray(value), dtype=kind, device=device)
+            return torch.as_tensor(np.require(value, requirements=["C", "W"]), dtype=kind, device=device)
 
         return Rows(
             tensor(x, dtype),
@@ -154,13 +154,14 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         checkpoint: Any,
         callback: Callable[..., None] | None,
         arrays: tuple[Array, ...],
-    ) -> fitting.Fitted:
+    ) -> tuple[fitting.Fitted, int]:
+        """The fitted model and the seed it came from, which an interrupted run's checkpoint may have chosen."""
         hooks: list[fitting.Hook] = []
         keeper: Any = nullcontext()
-        stopper = EarlyStopping(rows, seed) if self.early_stopping else None
         if checkpoint is not None:
-            run = fingerprint({"method": asdict(method), **settings.to_json(), "seed": seed}, list(arrays))
-            keeper = Checkpoint(checkpoint, run)
+            kind = {"estimator": type(self).__name__, "dtype": self.dtype, "early_stopping": bool(self.early_stopping)}
+            run = fingerprint({"method": asdict(method), **settings.to_json(), **kind}, list(arrays))
+            keeper = Checkpoint(checkpoint, run, seed, free_seed=self.random_state is None)
             hooks.append(keeper)
         if callback is not None:
             hooks.append(lambda trainer, progress: callback(progress))
@@ -171,15 +172,21 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
                 for hook in hooks:
                     hook(trainer, progress)
 
-            prepare = keeper.resume if checkpoint is not None else None
-            return fitting.fit(method, settings, rows, seed, hook=after_step, prepare=prepare, stopper=stopper)
+            prepare = None
+            if checkpoint is not None:
+                prepare, seed = keeper.resume, keeper.seed
+            stopper = EarlyStopping(rows, seed) if self.early_stopping else None
+            return fitting.fit(method, settings, rows, seed, hook=after_step, prepare=prepare, stopper=stopper), seed
 
     # -- inputs ----------------------------------------------------------------------------------------
 
     def _features(self, X: Any, tasks: Any, y: Any = None, *, reset: bool) -> tuple[Array, Array]:
         """X as a finite array and one task label per row."""
-        if self.task_column is not None and tasks is None:
-            X, tasks = column_or_error(X, self.task_column)
+        if self.task_column is not None and (tasks is None or self.task_column in getattr(X, "columns", ())):
+            X, column = column_or_error(X, self.task_column)
+            tasks = column if tasks is None else tasks
+        if reset:
+            check_no_empty_task(tasks)
         X = self._preprocess(X, reset)
         arrays = (X, y) if reset else (X,)
         options: dict[str, Any] = {
@@ -221,11 +228,22 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
 
     # -- predicting ------------------------------------------------------------------------------------
 
-    def _predictor(self) -> Predictor:
-        mode = self.settings_.predictive
-        if self._cached_predictor is None:
-            self._cached_predictor = Predictor(self._fitted.feature_map, self._fitted.model, mode, self.seed_)
-        return self._cached_predictor
+    def _make_predictor(self) -> Predictor:
+        return Predictor(self._fitted.feature_map, self._fitted.model, self.settings_.predictive, self.seed_)
+
+    def _in_parts(self, X: Any, tasks: Any, read: Callable[[Array, Array], Array]) -> Array:
+        """``read`` (rows, task codes) of all rows, part by part: only one part is ever converted or copied."""
+        check_is_fitted(self)
+        found: Array | None = None
+        for rows, part, labels in parts(X, tasks):
+            values = read(*self._prepare(part, labels))
+            if rows is None:
+                return values
+            if found is None:
+                found = np.empty((rows.stop_all, *values.shape[1:]), dtype=values.dtype)
+            found[rows.start : rows.stop] = values
+        assert found is not None
+        return found
 
     def _predict_known(
         self,
@@ -263,10 +281,11 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         prediction = self.predict(X, tasks=tasks)
         if self.task_column is not None and tasks is None:
             tasks = column_or_error(X, self.task_column)[1]
-        labels = task_values(tasks, len(prediction)) if tasks is not None else np.full(len(prediction), self.tasks_[0])
-        y = np.asarray(y)
-        names = unique_tasks(labels)
-        return pd.Series([self._task_score(y[labels == t], prediction[labels == t]) for t in names], index=names)
+        labels = task_values([self.tasks_[0]] * len(prediction) if tasks is None else tasks, len(prediction))
+        y, names = np.asarray(y), unique_tasks(labels)
+        codes = encode_tasks(labels, names, allow_unknown=False)
+        scores = [self._task_score(y[codes == t], prediction[codes == t]) for t in range(len(names))]
+        return pd.Series(scores, index=pd.Index(names, tupleize_cols=False))
 
     def _task_score(self, y: Array, prediction: Array) -> float:
         raise NotImplementedError
@@ -291,7 +310,8 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
     def _relatedness(self, weights: torch.Tensor) -> Any:
         import pandas as pd
 
-        return pd.DataFrame(weights.detach().cpu().numpy(), index=self.tasks_, columns=self.tasks_)
+        names = pd.Index(self.tasks_, tupleize_cols=False)
+        return pd.DataFrame(weights.detach().cpu().numpy(), index=names, columns=names)
 
     @property
     def history_(self) -> Any:
@@ -332,6 +352,18 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
+
+
+@contextmanager
+def all_or_nothing(estimator: BaseMultiTask) -> Iterator[None]:
+    """An error in between leaves the estimator as it was before."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 @contextmanager

@@ -50,12 +50,11 @@ class EarlyStopping:
         if progress.step % max(1, progress.total // self.looks):
             return
         loss, extras = self._look(trainer), trainer.extras
-        best = extras.get("best")
-        if best is None or loss < best:
+        if loss < extras.get("best", torch.inf):
             extras.update({f"weights.{k}": v.clone() for k, v in trainer.model.state_dict().items()})
             extras["best"], extras["waited"] = loss, torch.zeros(())
         else:
-            extras["waited"] = extras["waited"] + 1
+            extras["waited"] = extras.get("waited", torch.zeros(())) + 1
         if extras["waited"] >= self.patience:
             raise StopTraining
 

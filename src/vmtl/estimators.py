@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from vmtl.base import BaseMultiTask
+from vmtl.base import BaseMultiTask, all_or_nothing
 from vmtl.inputs import check_targets
 from vmtl.predictive import ClassPrediction, RealPrediction
 from vmtl.problem import Array
@@ -144,7 +144,8 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         X : (n, D) array or DataFrame; y : (n,) labels; tasks : (n,) hashable task labels, None for one task.
         checkpoint : folder from which an interrupted call continues; callback : called with each step's Progress.
         """
-        return self._fit(X, y, tasks, sample_weight, checkpoint, callback)
+        with all_or_nothing(self):
+            return self._fit(X, y, tasks, sample_weight, checkpoint, callback)
 
     def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
         y = column_or_1d(y, warn=True)
@@ -249,7 +250,8 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         callback: Callable[..., None] | None = None,
     ) -> Self:
         """Fit all tasks together; see ``MultiTaskClassifier.fit``."""
-        return self._fit(X, y, tasks, sample_weight, checkpoint, callback)
+        with all_or_nothing(self):
+            return self._fit(X, y, tasks, sample_weight, checkpoint, callback)
 
     def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
         values = check_targets(y)

@@ -38,12 +38,14 @@ class Mixing(nn.Module):
     """
 
     off_diagonal: Tensor
+    uniform: Tensor
     log_pi: nn.Parameter | None
 
     def __init__(self, n_tasks: int, mode: Mode) -> None:
         super().__init__()
         self.n_tasks, self.mode = n_tasks, mode
         self.register_buffer("off_diagonal", ~torch.eye(n_tasks, dtype=torch.bool), persistent=False)
+        self.register_buffer("uniform", torch.zeros(n_tasks, n_tasks), persistent=False)
         learned = mode != "mean" and n_tasks >= 3
         self.log_pi = nn.Parameter(torch.zeros(n_tasks, n_tasks)) if learned else None
 
@@ -58,6 +60,4 @@ class Mixing(nn.Module):
         return mixing_weights(self.log_pi + gumbel(*self.log_pi.shape), tau, self.off_diagonal)  # (T, T)
 
     def _logits(self) -> Tensor:
-        if self.log_pi is not None:
-            return self.log_pi
-        return torch.zeros(self.n_tasks, self.n_tasks, device=self.off_diagonal.device)
+        return self.uniform if self.log_pi is None else self.log_pi

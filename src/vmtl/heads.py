@@ -90,15 +90,13 @@ def class_statistics(rows: Rows) -> Tensor:
     Classification: the mean feature, (T, C, D). Regression: a mean feature says nothing about the
     regressor, so the covariance of features and target, and the mean target, (T, 1, D + 1).
     """
-    shape = (rows.n_tasks * rows.n_classes, rows.x.shape[-1])
+    cells = rows.n_tasks * rows.n_classes
     cell = rows.task * rows.n_classes + rows.label
-    weight = rows.weight / torch.zeros(shape[0], dtype=rows.x.dtype).index_add(0, cell, rows.weight)[cell].clamp_min(
-        torch.finfo(rows.x.dtype).tiny
-    )
+    total = rows.weight.new_zeros(cells).index_add(0, cell, rows.weight)
+    weight = rows.weight / total[cell].clamp_min(torch.finfo(rows.x.dtype).tiny)
 
     def mean(value: Tensor) -> Tensor:
-        total = torch.zeros(shape[0], value.shape[-1], dtype=value.dtype)
-        return total.index_add(0, cell, weight[:, None] * value)
+        return value.new_zeros(cells, value.shape[-1]).index_add(0, cell, weight[:, None] * value)
 
     centre = mean(rows.x)
     if rows.is_classification:

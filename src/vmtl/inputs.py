@@ -61,21 +61,29 @@ def column_or_error(X: Any, column: Hashable) -> tuple[Any, Array]:
 
 
 def task_values(tasks: Any, n_rows: int) -> Array:
-    """One hashable task label per row, as an object array."""
+    """One hashable task label per row, as an object array; in a list, a tuple is one label."""
+    if isinstance(tasks, str) or not hasattr(tasks, "__len__"):
+        raise ValueError(f"tasks must be one label per row, a 1-d array; got {tasks!r}.")
+    if getattr(tasks, "ndim", 1) != 1:
+        raise ValueError(f"tasks must be one label per row, a 1-d array; got {tasks.ndim} dimensions.")
+    if len(tasks) != n_rows:
+        raise ValueError(f"tasks has {len(tasks)} labels but X has {n_rows} rows; give one label per row.")
+    values = np.empty(n_rows, dtype=object)
+    for row, value in enumerate(tasks):
+        values[row] = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(value, Hashable):
+            raise ValueError(f"tasks must be hashable labels such as text or numbers; got {value!r}.")
+        if value is None or (not isinstance(value, str) and str(value) in ("nan", "NaT", "<NA>")):
+            raise ValueError("tasks contains a missing label; give every row a task.")
+    return values
+
+
+def check_no_empty_task(tasks: Any) -> None:
+    """A category without rows is a task that cannot be learned."""
     if hasattr(tasks, "cat"):
         empty = [value for value in tasks.cat.categories if not (tasks == value).any()]
         if empty:
             raise ValueError(f"Task {empty[0]!r} has no rows; drop it with tasks.cat.remove_unused_categories().")
-    values = np.empty(np.shape(tasks)[0] if np.ndim(tasks) else 0, dtype=object)
-    if np.ndim(tasks) != 1:
-        raise ValueError(f"tasks must be one label per row, a 1-d array; got {np.ndim(tasks)} dimensions.")
-    values[:] = [value.item() if isinstance(value, np.generic) else value for value in np.asarray(tasks, dtype=object)]
-    if len(values) != n_rows:
-        raise ValueError(f"tasks has {len(values)} labels but X has {n_rows} rows; give one label per row.")
-    for value in values:
-        if value is None or value != value:
-            raise ValueError("tasks contains a missing label; give every row a task.")
-    return values
 
 
 def unique_tasks(values: Array) -> list[Any]:

@@ -22,10 +22,12 @@ class Categorical(nn.Module):
         self.register_buffer("visible", visible[:, None], persistent=False)  # (T, 1, C)
 
     def nll(self, logits: Tensor, y: Tensor) -> Tensor:
-        """(S, T, N, C) and (T, N) to (T, N): the mean over draws of -log p(y | draw)."""
-        logits = logits.masked_fill(~self.visible, torch.finfo(logits.dtype).min)
+        """(S, T, N, C) and (T, N) to (T, N): the mean over draws of -log p(y | draw).
+
+        Padding rows may carry a class that their task never saw; they stay finite, and weigh nothing later.
+        """
         target = logits.gather(-1, y.expand(logits.shape[:-1]).unsqueeze(-1)).squeeze(-1)
-        return (logits.logsumexp(-1) - target).mean(0)
+        return (logits.masked_fill(~self.visible, -torch.inf).logsumexp(-1) - target).mean(0)
 
     def nll_moments(self, moments: Moments, y: Tensor, noise: Noise, draws: int) -> Tensor:
         """The same on draws of logits that have the given moments."""

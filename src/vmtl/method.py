@@ -51,6 +51,8 @@ class Method:
             raise ValueError(f"{self.name}: a mixture of other tasks needs one shared encoder, not one per task.")
         if self.shared_head and self.prior_w is not None:
             raise ValueError(f"{self.name}: one classifier for all tasks has no other tasks to take a prior from.")
+        if self.shared_head and self.head == "amortised":
+            raise ValueError(f"{self.name}: an amortised head infers one classifier per task; set shared_head=False.")
 
     def _check_names(self) -> None:
         choices: tuple[tuple[str, object, tuple[object, ...]], ...] = (

@@ -96,9 +96,9 @@ class Model(nn.Module):
         self.prior_z: ZPrior | None = None
         mixes_w = self.method.prior_w == "gumbel_mixture"
         mixes_z = self.method.prior_z == "gumbel_mixture"
+        self.tied = settings.tie_mixing and mixes_w and mixes_z
         self.mixing_w = Mixing(self.n_tasks, settings.mixing) if mixes_w else None
-        tied = settings.tie_mixing and mixes_w
-        self.mixing_z = (self.mixing_w if tied else Mixing(self.n_tasks, settings.mixing)) if mixes_z else None
+        self.mixing_z = Mixing(self.n_tasks, settings.mixing) if mixes_z and not self.tied else None
         log_scale = torch.tensor(settings.logit_scale).log()
         self.log_logit_scale = nn.Parameter(log_scale, requires_grad=settings.learn_logit_scale)
         self.likelihood: Likelihood = (
@@ -198,19 +198,16 @@ class Model(nn.Module):
 
     def beta(self) -> Tensor:
         """Reported mixing weights of z: (T, T), zeros if the method has none."""
-        return self._reported(self.mixing_z)
+        return self._reported(self.mixing_w if self.tied else self.mixing_z)
 
     def _reported(self, mixing: Mixing | None) -> Tensor:
         if mixing is None:
-            return torch.zeros(self.n_tasks, self.n_tasks, device=self.task_rows.device)
+            return self.task_rows.new_zeros(self.n_tasks, self.n_tasks)
         return mixing.probabilities()
 
     def forward(self, batch: Batch, tau: float, noise: Noise) -> Outputs:
         alpha = self.alpha() if self.mixing_w is None else self.mixing_w.sample(tau, noise.gumbel)
-        if self.mixing_z is self.mixing_w:
-            beta = alpha
-        else:
-            beta = self.beta() if self.mixing_z is None else self.mixing_z.sample(tau, noise.gumbel)
+        beta = alpha if self.tied else self.beta() if self.mixing_z is None else self.mixing_z.sample(tau, noise.gumbel)
         q_z = self.encoder(batch.x, None, noise)
         q_w = self.q_w(alpha, noise)
         context = Context(batch, self.encoder, alpha, beta, noise)

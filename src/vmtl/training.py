@@ -19,17 +19,23 @@ from vmtl.objective import Scales, Terms, task_losses, task_shares, terms
 
 #: Most steps kept in the history.
 HISTORY_LENGTH = 500
+#: Rows per task in regression, for each row per class in classification.
+REGRESSION_ROWS = 10
 
 
 class DivergenceError(RuntimeError):
-    """A term of the loss is no longer finite."""
+    """A term of the loss, or a weight, is no longer finite; ``task`` is None if it belongs to all tasks."""
 
-    def __init__(self, step: int, term: str, task: int, name: str | None = None) -> None:
-        self.step, self.term, self.task = step, term, task
+    def __init__(self, step: int, term: str, task: int | None, name: str | None = None) -> None:
+        self.step, self.term, self.task, self.name = step, term, task, name
+        owner = "" if task is None else f" of task {name or task}"
         super().__init__(
-            f"Training diverged at step {step}: {term} of task {name or task} is not finite; "
+            f"Training diverged at step {step}: {term}{owner} is not finite; "
             "lower learning_rate, or scale the features."
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.step, self.term, self.task, self.name)
 
 
 @dataclass
@@ -60,12 +66,16 @@ class Progress:
 
 
 def make_sampler(rows: Rows, batch_rows: int) -> Sampler:
-    """The full batch, or the paper's balanced batches (uniform over each task in regression)."""
+    """The full batch, or the paper's balanced batches.
+
+    Regression has no classes: ``REGRESSION_ROWS`` times as many rows, uniform over each task, the size that a
+    balanced batch would have over the ten angles of Rotated MNIST.
+    """
     if batch_rows == 0:
         return FullBatch(rows)
     if rows.is_classification:
         return GroupedBatches(rows, batch_rows, by_class=True)
-    return GroupedBatches(rows, 10 * batch_rows, by_class=False)
+    return GroupedBatches(rows, REGRESSION_ROWS * batch_rows, by_class=False)
 
 
 def make_optimiser(model: Model) -> torch.optim.Adam:
@@ -125,6 +135,16 @@ class Trainer:
             progress = self._one_step(total, started)
             for hook in hooks:
                 hook(self, progress)
+        self._check_weights()
+
+    def _check_weights(self) -> None:
+        """The last update is followed by no loss that would show it broken, so look at the weights."""
+        for name, parameter in self.model.named_parameters():
+            broken = ~torch.isfinite(parameter)
+            if bool(broken.any()):
+                per_task = parameter.dim() > 0 and len(parameter) == self.model.n_tasks > 1
+                task = int(broken.nonzero()[0, 0]) if per_task else None
+                raise DivergenceError(self.step, f"the weight {name}", task)
 
     def _one_step(self, total: int, started: float) -> Progress:
         model, settings, step = self.model, self.model.settings, self.step
@@ -154,8 +174,11 @@ class Trainer:
     def _update_prior(self) -> None:
         prior = self.model.prior_w
         if prior is not None and prior.update_every and (self.step + 1) % prior.update_every == 0:
-            with torch.no_grad():
-                prior.update(self.model.q_w())
+            try:
+                with torch.no_grad():
+                    prior.update(self.model.q_w())
+            except torch.linalg.LinAlgError:
+                raise DivergenceError(self.step, "the prior of w", None) from None
 
     def _record(self, values: Terms, scales: Scales, tau: float, lr: float, seconds: float) -> None:
         history = self.history
@@ -174,10 +197,11 @@ class Trainer:
             broken = ~torch.isfinite(getattr(values, name))
             if bool(broken.any()):
                 raise DivergenceError(self.step, name, int(broken.nonzero()[0]))
-        raise DivergenceError(self.step, "the weighted sum", 0)
+        raise DivergenceError(self.step, "the weighted sum of the losses", None)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """Everything that the next step depends on, as JSON and tensors."""
+        """Everything that the next step depends on, as JSON and tensors; only a finite state is given out."""
+        self._check_weights()
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         tensors["noise"] = self.noise.state()
         for index, parameter in enumerate(self._parameters()):
@@ -197,7 +221,7 @@ class Trainer:
         weights = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
         self.model.load_state_dict(weights)
         self.noise.restore(tensors["noise"])
-        self.extras = {k.removeprefix("extras."): v for k, v in tensors.items() if k.startswith("extras.")}
+        self.extras = {k.removeprefix("extras."): v.to(device) for k, v in tensors.items() if k.startswith("extras.")}
         self.step = int(payload["step"])
         for index, parameter in enumerate(self._parameters()):
             prefix = f"optimiser.{index}."
@@ -208,7 +232,7 @@ class Trainer:
             }
         history = {name: list(values) for name, values in payload["history"].items()}
         for name in ("nll", "kl_z", "kl_w"):
-            history[name] = list(tensors[f"history.{name}"])
+            history[name] = list(tensors[f"history.{name}"].to(device))
         self.history = History(**history)
 
     def _parameters(self) -> list[torch.nn.Parameter]:

@@ -9,14 +9,20 @@ from vmtl.method import Method
 
 
 def discover(package_path: list[str], package_name: str) -> dict[str, Method]:
-    """The ``METHOD`` of every module of a package, by module name; a file without one is an error."""
+    """The ``METHOD`` of every module of a package, by module name; a file that has none is an error."""
     found: dict[str, Method] = {}
     for info in sorted(pkgutil.iter_modules(package_path), key=lambda item: item.name):
-        module = importlib.import_module(f"{package_name}.{info.name}")
+        file = f"{package_name}/{info.name}.py"
+        if not info.name.isidentifier() or info.name != info.name.lower() or info.name.startswith("_"):
+            raise ImportError(f"{file} is misnamed: a method's id has lower-case letters, digits and _; rename it.")
+        try:
+            module = importlib.import_module(f"{package_name}.{info.name}")
+        except Exception as error:
+            raise ImportError(f"{file} does not declare a method ({error}); repair it.") from error
         method = getattr(module, "METHOD", None)
         if not isinstance(method, Method):
             raise ImportError(
-                f"{package_name}/{info.name}.py must define METHOD = Method(...); it defines "
+                f"{file} must define METHOD = Method(...); it defines "
                 f"{'no METHOD' if method is None else f'a METHOD of type {type(method).__name__}'}."
             )
         found[info.name] = method

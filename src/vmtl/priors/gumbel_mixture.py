@@ -13,6 +13,9 @@ from vmtl.gumbel import renormalise
 from vmtl.priors.base import Context, PriorSettings, WPrior, ZPrior
 from vmtl.priors.mixture_kl import mixture_kl
 
+#: Numbers in one piece of the table of distances.
+CHUNK = 8_000_000
+
 
 class GumbelMixtureW(WPrior):
     """p(w_tc) = sum_{i != t} alpha_tic N(r mu_ic, r^2 sigma_ic^2 + 1 - r^2).
@@ -111,8 +114,9 @@ class GumbelMixtureZ(ZPrior):
         """With a fixed mean and one width the bound needs a table of distances that is made once.
 
         KL_t = sum_c share_tc sum_i beta_tci d_tci / (2 s^2), where share_tc = part of task t's rows in class
-        c; d_tci = mean over these rows of |(h_n - f(h_n, D_i)) / spread|^2; s = the learned width. Rows of a
-        class that no other task has are measured against N(0, I).
+        c; d_tci = mean over these rows of |(h_n - f(h_n, D_i)) / spread|^2; s = the learned width, the same on
+        both sides of the KL. Rows of a class that no other task has are measured against N(0, I). The mean is
+        over all training rows, also when the rest of the step looks at a batch of them.
         """
         assert encoder.log_width is not None
         if self._table is None:
@@ -120,14 +124,18 @@ class GumbelMixtureZ(ZPrior):
         share, distance, support, lonely_square = self._table
         width = encoder.log_width.exp().flatten()  # (1,): a mixture has one shared encoder
         weights = renormalise(context.beta[:, None], support)  # (T, C, T)
-        mixed = (share * (weights * distance).sum(-1)).sum(-1) / (2 * width.square())  # (T,)
+        precision = width.square().reciprocal()
+        if self.settings.gradient_z == "detached":  # in the width of q alone the KL is at its minimum
+            precision = precision.detach()
+        mixed = 0.5 * precision * (share * (weights * distance).sum(-1)).sum(-1)  # (T,)
         scale = encoder.spread[0, 0] * width
         lonely = (share * ~support.any(-1)).sum(-1)  # (T,) part of the rows with nobody to ask
         return mixed + 0.5 * (lonely * (scale.square() - 1 - 2 * scale.log()).sum() + lonely_square)
 
-    def _measure(self, encoder: KernelEncoder, chunk: int = 1024) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _measure(self, encoder: KernelEncoder) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """share (T, C), distance (T, C, T), support (T, C, T) and the lonely rows' mean |h|^2 (T,)."""
         rows, spread = self.rows, encoder.spread[0, 0]
+        chunk = max(1, CHUNK // (rows.n_tasks * len(spread)))
         shape = (rows.n_tasks, rows.n_classes)
         cell = rows.task * rows.n_classes + rows.label
         weight = rows.weight / rows.task_weight[rows.task]  # sums to 1 per task

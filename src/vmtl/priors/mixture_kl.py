@@ -1,7 +1,8 @@
 """KL from a Gaussian to a mixture of Gaussians, in four forms.
 
 Everywhere q has shape (..., A, K), the I components (..., I, K) and the weights (..., A, I); the result is
-(..., A). No form builds an (A, I, K) tensor: the square is expanded into matrix products.
+(..., A). No form builds an (A, I, K) tensor: the square is expanded into matrix products, with the mean of the
+components as the origin, so that little cancels where tasks agree.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from vmtl.distributions import Gaussian
 
 Form = Literal["bound", "monte-carlo", "moment-matched", "weighted-sum"]
 FORMS: tuple[Form, ...] = ("bound", "monte-carlo", "moment-matched", "weighted-sum")
+
+
+def around(origin: Tensor, q: Gaussian) -> Gaussian:
+    """The same Gaussian with ``origin`` moved to 0; a KL does not change when both sides move alike."""
+    return Gaussian(q.mean - origin, q.scale)
 
 
 def bound(q: Gaussian, components: Gaussian, weights: Tensor) -> Tensor:
@@ -45,7 +51,8 @@ def component_log_prob(value: Tensor, components: Gaussian) -> Tensor:
 def monte_carlo(q: Gaussian, components: Gaussian, weights: Tensor, noise: Tensor) -> Tensor:
     """KL to the true mixture, estimated on draws of q: mean of log q(w) - log sum_i weight_i N_i(w)."""
     value = q.rsample(noise)  # (S, ..., A, K)
-    log_weights = weights.clamp_min(torch.finfo(weights.dtype).tiny).log()
+    tiny = torch.finfo(weights.dtype).tiny
+    log_weights = torch.where(weights > 0, weights.clamp_min(tiny).log(), -torch.inf)
     mixture = torch.logsumexp(log_weights + component_log_prob(value, components), -1)
     return (q.log_prob(value) - mixture).mean(0)
 
@@ -72,6 +79,8 @@ def mixture_kl(form: Form, q: Gaussian, components: Gaussian, weights: Tensor, n
 
     Rows whose weights are all 0 (no other task can help) have no mixture and return 0 here.
     """
+    origin = components.mean.detach().mean(-2, keepdim=True)
+    q, components = around(origin, q), around(origin, components)
     if form == "bound":
         return bound(q, components, weights)
     alone = weights.sum(-1) == 0

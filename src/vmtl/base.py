@@ -331,10 +331,14 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
 
     # -- files -----------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
-        """Write the fitted model to one file: safetensors with a JSON header, never pickle."""
+    def save(self, path: str | Path, *, metadata: dict[str, Any] | None = None) -> None:
+        """Write the fitted model to one file: safetensors with a JSON header, never pickle.
+
+        metadata : anything JSON can hold that should travel with the model; ``load`` gives it as ``metadata_``.
+        """
         check_is_fitted(self)
         payload, tensors = model_file.describe(self)
+        payload["metadata"] = getattr(self, "metadata_", {}) if metadata is None else metadata
         persistence.save(path, "model", payload, tensors)
 
     @classmethod
@@ -361,8 +365,8 @@ def all_or_nothing(estimator: BaseMultiTask) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
         raise
 
 

@@ -74,4 +74,5 @@ def _rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor
         made.preprocessor_ = TablePreprocessor.from_state(payload["preprocessor"], arrays)
     made._fitted = fitting.from_file(made.method_, made.settings_, "classes" in payload, payload["history"], tensors)
     made._cached_predictor = None
+    made.metadata_ = dict(payload.get("metadata", {}))
     return made

@@ -42,7 +42,7 @@ def read_table(
     if file.suffix.lower() == ".npz":
         key = target if _has(file, target) else "y"
         return load_npz(file, task=task, target=key, kind=kind, name=name)
-    table = _read(file)
+    table = read_frame(file)
     needed = [task, target, *drop, *([groups] if groups else [])]
     absent = [column for column in needed if column not in table.columns]
     if absent:
@@ -70,18 +70,25 @@ def _has(file: Path, key: str) -> bool:
         return key in archive.files
 
 
-def _read(file: Path) -> Any:
+def read_frame(path: str | Path) -> Any:
+    """The rows of a CSV, TSV, Parquet or Feather file as a DataFrame, as they are."""
     import pandas as pd
 
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}; check the path.")
     suffix = file.suffix.lower()
-    if suffix in (".csv", ".tsv"):
-        return pd.read_csv(file, sep="\t" if suffix == ".tsv" else ",")
-    if suffix not in FORMATS:
+    if suffix not in FORMATS or suffix == ".npz":
         raise ValueError(f"{file} is of no known kind; give one of {', '.join(FORMATS)}.")
     try:
+        if suffix in (".csv", ".tsv"):
+            return pd.read_csv(file, sep="\t" if suffix == ".tsv" else ",")
         return pd.read_parquet(file) if suffix == ".parquet" else pd.read_feather(file)
     except ImportError as error:
         raise ImportError('Parquet and Feather need pyarrow; run pip install "vmtl[tables]".') from error
+    except (ValueError, OSError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ValueError(f"{file} cannot be read as a {suffix} table ({reason}); save it again.") from error
 
 
 def _target(column: Any, kind: str) -> tuple[Array, tuple[str, ...] | None]:

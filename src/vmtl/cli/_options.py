@@ -1,0 +1,24 @@
+"""Options that several commands share, so that they read alike everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vmtl.cli._errors import remember_debug
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No remarks and no progress bar.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug, expose_value=True),
+]
+Kind = Annotated[
+    str, typer.Option(help="auto, classification or regression: auto looks at the target and says what it found.")
+]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `vmtl fit` or save().")]
+Labelled = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="Labelled rows: CSV, TSV, Parquet, Feather, or NPZ features.")
+]

@@ -1,0 +1,124 @@
+"""``vmtl fit``: a labelled table -> one model file."""
+
+from __future__ import annotations
+
+import json as json_module
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vmtl.cli._console import command_line, note, show_json
+from vmtl.cli._options import Debug, Json, Kind, Labelled, Quiet
+
+
+def fit(
+    table: Labelled,
+    out: Annotated[Path, typer.Option(help="The model file to write, for example model.vmtl.")],
+    task: Annotated[str, typer.Option(help="The column that says which task a row belongs to.")] = "domain",
+    target: Annotated[str, typer.Option(help="The column to predict.")] = "label",
+    kind: Kind = "auto",
+    method: Annotated[str, typer.Option(help="A method of `vmtl methods`.")] = "vmtl",
+    preset: Annotated[str, typer.Option(help="default, paper or released.")] = "default",
+    steps: Annotated[int | None, typer.Option(min=1, help="Training steps; the preset's number if left out.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
+    drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
+    missing: Annotated[str, typer.Option(help="Gaps in the features: impute or error.")] = "impute",
+    unknown_task: Annotated[
+        str, typer.Option(help="A task at prediction that was not in training: error or average.")
+    ] = "error",
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the estimator; may be repeated."),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Folder of checkpoints: a stopped run continues from it.")
+    ] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Fit one model to all tasks of a table.
+
+    Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs.
+    """
+    from vmtl import MultiTaskClassifier, MultiTaskRegressor
+    from vmtl.cli._files import check_output
+    from vmtl.cli._inputs import as_written
+    from vmtl.datasets import read_table
+
+    check_output(out, table)
+    problem = read_table(table, task, target, kind=kind, drop=drop or ())
+    if not problem.n_rows:
+        raise ValueError(f"{table} has no rows; give at least one per task.")
+    is_table = hasattr(problem.X, "columns")
+    given: dict[str, Any] = {
+        "method": method,
+        "preset": preset,
+        "max_steps": steps,
+        "random_state": seed,
+        "task_column": task if is_table else None,
+        "missing": missing if is_table else "error",
+        "unknown_task": unknown_task,
+        "verbose": int(not quiet),
+    }
+    estimator = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
+    model = estimator(**(given | parse_options(option or (), estimator().get_params())))
+    note(what_was_read(problem, target, forced=kind != "auto"), quiet)
+    labels = as_written(problem.class_names)[problem.y] if problem.class_names else problem.y
+    started = time.perf_counter()
+    model.fit(problem.X, labels, tasks=as_written(problem.task_names)[problem.task], checkpoint=checkpoint)
+    seconds = time.perf_counter() - started
+    model.verbose = 0
+    model.save(out, metadata=training_notes(problem, task, target, seconds))
+    if json:
+        show_json({"model": str(out), "method": method, "seconds": seconds, **training_notes(problem, task, target)})
+    note(f"{out}: {model.method_.name}, {model.settings_.max_steps} steps in {seconds:.1f} s.", quiet or json)
+
+
+def what_was_read(problem: Any, target: str, forced: bool) -> str:
+    """A sentence on the table, with the kind of problem and how to choose the other one."""
+    kind, other = ("classification", "regression")[:: 1 if problem.is_classification else -1]
+    seen = f"{problem.n_classes} classes" if problem.is_classification else "real numbers"
+    hint = "" if forced else f" (force the other with --kind {other})"
+    width = problem.X.shape[1]
+    return (
+        f"{problem.name}: {problem.n_rows} rows, {problem.n_tasks} tasks, {width} columns; "
+        f"{target!r} has {seen}, so this is {kind}{hint}."
+    )
+
+
+def training_notes(problem: Any, task: str, target: str, seconds: float | None = None) -> dict[str, Any]:
+    """What the model file says about its making; counts and names, no rows."""
+    import platform
+
+    import numpy as np
+    import torch
+
+    from vmtl import __version__
+
+    counts = np.bincount(problem.task, minlength=problem.n_tasks)
+    notes: dict[str, Any] = {
+        "task": task,
+        "target": target,
+        "data": problem.name,
+        "rows": dict(zip(problem.task_names, counts.tolist(), strict=True)),
+        "command": command_line(),
+        "versions": {"vmtl": __version__, "torch": str(torch.__version__), "python": platform.python_version()},
+    }
+    return notes if seconds is None else {**notes, "seconds": round(seconds, 3)}
+
+
+def parse_options(pairs: Any, known: dict[str, Any]) -> dict[str, Any]:
+    """``name=value`` pairs as estimator parameters; a value is JSON, or else text."""
+    options = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or name not in known:
+            raise ValueError(f"--set {pair!r} is not NAME=VALUE with a NAME among {', '.join(sorted(known))}.")
+        try:
+            options[name] = json_module.loads(text)
+        except ValueError:
+            options[name] = text
+    return options

@@ -1,0 +1,74 @@
+"""``vmtl predict``: a model and new rows -> predictions with their uncertainty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vmtl.cli._console import note, show_json
+from vmtl.cli._options import Debug, Json, ModelFile, Quiet
+
+
+def predict(
+    model: ModelFile,
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="Rows to predict, with the columns of training.")],
+    out: Annotated[Path | None, typer.Option(help="The CSV to write; standard output if left out.")] = None,
+    task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Predict new rows; the table is written with further columns.
+
+    `prediction`, for classes one `probability_<class>` each, and the uncertainty: `total`, and its parts
+    `aleatoric` (noise in the data) and `epistemic` (what more data would tell). It is an entropy in nats for
+    classes and a standard deviation in the target's unit for numbers.
+    """
+    from vmtl.cli._files import check_output, csv_text, write_csv
+    from vmtl.cli._inputs import load_model, read_rows, task_name
+
+    if out is not None:
+        check_output(out, model, table)
+    fitted = load_model(model)
+    rows = read_rows(table, fitted, task)
+    found = prediction_columns(fitted, rows.X, rows.tasks)
+    result = beside(rows.table, found, table) if rows.table is not None else found
+    if rows.table is None:
+        result.insert(0, task_name(fitted, task), rows.tasks)
+    if out is not None:
+        write_csv(result, out)
+        if json:
+            show_json({"out": str(out), "rows": len(result), "columns": list(found.columns)})
+        note(f"{out}: {len(result)} rows with {', '.join(found.columns)}.", quiet or json)
+    elif json:
+        show_json(result.to_dict(orient="records"))
+    else:
+        typer.echo(csv_text(result), nl=False)
+
+
+def prediction_columns(model: Any, X: Any, tasks: Any) -> Any:
+    """DataFrame: prediction, one probability per class, and total, aleatoric, epistemic."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    if hasattr(model, "classes_"):
+        probabilities = model.predict_proba(X, tasks=tasks)
+        columns["prediction"] = model.classes_[probabilities.argmax(axis=1)]
+        for place, label in enumerate(model.classes_):
+            columns[f"probability_{label}"] = probabilities[:, place]
+    else:
+        columns["prediction"] = model.predict(X, tasks=tasks)
+    uncertainty = model.uncertainty(X, tasks=tasks).reset_index(drop=True)
+    return pd.concat([pd.DataFrame(columns), uncertainty], axis=1)
+
+
+def beside(table: Any, found: Any, path: Path) -> Any:
+    """The user's table with the found columns to its right."""
+    import pandas as pd
+
+    taken = [name for name in found.columns if name in set(map(str, table.columns))]
+    if taken:
+        raise ValueError(f"{path} already has a column {taken[0]!r}; rename it, so that nothing is overwritten.")
+    return pd.concat([table.reset_index(drop=True), found], axis=1)

@@ -1,0 +1,92 @@
+"""A model's predictions on labelled rows, and all that is read off them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vmtl import metrics
+from vmtl.inputs import unique_tasks
+from vmtl.problem import Array
+from vmtl.report.intervals import Interval, of_root_mean, of_share
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Predictions on n labelled rows of T tasks.
+
+    y : (n,) class numbers, or real targets; task : (n,) index into ``tasks``.
+    p : (n, C) probabilities, None in regression; mean, std : (n,) of the prediction, None in classification.
+    total, epistemic : (n,) the uncertainty of each row.
+    """
+
+    tasks: tuple[str, ...]
+    classes: tuple[str, ...] | None
+    task: Array
+    y: Array
+    p: Array | None
+    mean: Array | None
+    std: Array | None
+    total: Array
+    epistemic: Array
+
+    @property
+    def measure(self) -> str:
+        """The name of the main score."""
+        return "accuracy" if self.p is not None else "RMSE"
+
+    @cached_property
+    def loss(self) -> Array:
+        """(n,) what the main score averages: 1 where the class is wrong, or the squared error."""
+        if self.p is not None:
+            return np.asarray(self.p.argmax(axis=1) != self.y, dtype=float)
+        assert self.mean is not None
+        return np.asarray(np.square(self.mean - self.y))
+
+    @cached_property
+    def wrong(self) -> Array:
+        """(n,) rows whose prediction is wrong: another class, or an error above the median error."""
+        return np.asarray(self.loss > (0 if self.p is not None else np.median(self.loss)))
+
+    def rows(self, t: int) -> Array:
+        return np.flatnonzero(self.task == t)
+
+    def score(self, rows: Array) -> Interval:
+        """Accuracy or RMSE of some rows, with its interval."""
+        return of_share(self.loss[rows] == 0) if self.p is not None else of_root_mean(self.loss[rows])
+
+    def scores(self, rows: Array) -> dict[str, float]:
+        """Every further score of some rows."""
+        if self.p is not None:
+            return metrics.class_scores(self.y[rows], self.p[rows])
+        assert self.mean is not None
+        assert self.std is not None
+        return metrics.real_scores(self.y[rows], self.mean[rows], self.std[rows])
+
+    @property
+    def present(self) -> list[int]:
+        """The tasks that have rows here."""
+        return [t for t in range(len(self.tasks)) if (self.task == t).any()]
+
+
+def gather(model: Any, X: Any, y: Array, tasks: Array) -> Evidence:
+    """Predict labelled rows; ``y`` and ``tasks`` as the model knows them."""
+    known = list(model.tasks_) + [name for name in unique_tasks(tasks) if name not in set(model.tasks_)]
+    place = {name: index for index, name in enumerate(known)}
+    uncertainty = model.uncertainty(X, tasks=tasks)
+    common = {
+        "tasks": tuple(map(str, known)),
+        "task": np.array([place[name] for name in tasks], dtype=np.int64),
+        "total": uncertainty["total"].to_numpy(),
+        "epistemic": uncertainty["epistemic"].to_numpy(),
+    }
+    if not hasattr(model, "classes_"):
+        mean, std = model.predict(X, tasks=tasks, return_std=True)
+        return Evidence(classes=None, y=np.asarray(y, dtype=float), p=None, mean=mean, std=std, **common)
+    p = model.predict_proba(X, tasks=tasks)
+    labels = tuple(map(str, model.classes_))
+    codes = np.array([labels.index(str(label)) for label in y], dtype=np.int64)
+    return Evidence(classes=labels, y=codes, p=p, mean=None, std=None, **common)

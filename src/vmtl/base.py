@@ -21,11 +21,15 @@ from vmtl.checkpointing import Checkpoint, fingerprint
 from vmtl.early_stopping import EarlyStopping
 from vmtl.inputs import (
     as_table,
-    check_finite,
+    check_kind,
     check_no_empty_task,
+    check_prediction,
+    check_range,
     column_or_error,
     encode_tasks,
     needs_table,
+    row_slices,
+    take_rows,
     task_values,
     unique_tasks,
 )
@@ -37,6 +41,7 @@ from vmtl.presets import get_preset
 from vmtl.problem import Array
 from vmtl.progress import progress_bar
 from vmtl.settings import Settings
+from vmtl.threads import threads
 from vmtl.training import DivergenceError, Progress, Trainer
 
 OPTIONS = (
@@ -119,8 +124,8 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
             try:
                 run = self._train(method, settings, rows, seed, checkpoint, callback, (x, y, codes, weight))
             except DivergenceError as error:
-                name = None if error.task is None else repr(known[error.task])
-                raise DivergenceError(error.step, error.term, error.task, name) from None
+                task = None if error.task is None else repr(known[error.task])
+                raise DivergenceError(error.step, error.term, error.task, task) from None
         self.tasks_ = np.empty(len(known), dtype=object)
         self.tasks_[:] = known
         self.method_, self.settings_ = method, settings
@@ -187,6 +192,7 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
             tasks = column if tasks is None else tasks
         if reset:
             check_no_empty_task(tasks)
+        check_kind(X)
         X = self._preprocess(X, reset)
         arrays = (X, y) if reset else (X,)
         options: dict[str, Any] = {
@@ -200,7 +206,7 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         else:
             x = validate_data(self, X, **options)
         x = x.toarray() if hasattr(x, "toarray") else x
-        check_finite(x, getattr(self, "feature_names_in_", None))
+        check_range(x, getattr(self, "feature_names_in_", None), self.dtype)
         if tasks is not None:
             return x, task_values(tasks, len(x))
         labels = np.zeros(len(x), dtype=object)
@@ -234,14 +240,17 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
     def _in_parts(self, X: Any, tasks: Any, read: Callable[[Array, Array], Array]) -> Array:
         """``read`` (rows, task codes) of all rows, part by part: only one part is ever converted or copied."""
         check_is_fitted(self)
+        pieces = row_slices(X)
+        if len(pieces) == 1:
+            return read(*self._prepare(X, tasks))
+        n_rows = pieces[-1].stop
+        labels = None if tasks is None else task_values(tasks, n_rows)
         found: Array | None = None
-        for rows, part, labels in parts(X, tasks):
-            values = read(*self._prepare(part, labels))
-            if rows is None:
-                return values
+        for piece in pieces:
+            values = read(*self._prepare(take_rows(X, piece), None if labels is None else labels[piece]))
             if found is None:
-                found = np.empty((rows.stop_all, *values.shape[1:]), dtype=values.dtype)
-            found[rows.start : rows.stop] = values
+                found = np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)
+            found[piece] = values
         assert found is not None
         return found
 
@@ -253,15 +262,15 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         average: Callable[[list[Prediction]], Prediction],
     ) -> Prediction:
         """Predict each row under its task; rows of unknown tasks under every task, averaged."""
+        unknown = np.flatnonzero(codes < 0)
         with threads(self.n_threads):
-            if not (codes < 0).any():
-                return predict(x, codes)
-            unknown = np.flatnonzero(codes < 0)
             found = predict(x, np.maximum(codes, 0))
-            tasks = range(len(self.tasks_))
-            mixed = average([predict(x[unknown], np.full(len(unknown), t)) for t in tasks])
-        for name, values in vars(mixed).items():
-            getattr(found, name)[unknown] = values
+            if len(unknown):
+                tasks = range(len(self.tasks_))
+                mixed = average([predict(x[unknown], np.full(len(unknown), t)) for t in tasks])
+                for name, values in vars(mixed).items():
+                    getattr(found, name)[unknown] = values
+        check_prediction(vars(found).values(), x)
         return found
 
     def predict(self, X: Any, *, tasks: Any = None) -> Any:
@@ -269,9 +278,8 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
 
     def encode(self, X: Any, *, tasks: Any = None) -> Array:
         """(n, K) the mean representation of every row, for use with other models."""
-        x, codes = self._prepare(X, tasks)
         with threads(self.n_threads):
-            return self._predictor().features(x, np.maximum(codes, 0))
+            return self._in_parts(X, tasks, lambda x, codes: self._predictor.features(x, np.maximum(codes, 0)))
 
     def score_tasks(self, X: Any, y: Any, *, tasks: Any = None) -> Any:
         """Series with the score of every task present in X: accuracy, or R^2."""
@@ -350,10 +358,6 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         made: Self = model_file.rebuild(cls, payload, tensors, str(path))
         return made
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {**state, "_cached_predictor": None} if "_cached_predictor" in state else state
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
 
@@ -368,17 +372,3 @@ def all_or_nothing(estimator: BaseMultiTask) -> Iterator[None]:
         estimator.__dict__.clear()
         estimator.__dict__.update(before)
         raise
-
-
-@contextmanager
-def threads(count: int | None) -> Iterator[None]:
-    """Torch with ``count`` threads, then as before."""
-    if count is None:
-        yield
-        return
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

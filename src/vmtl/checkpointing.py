@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,6 +14,10 @@ from typing import Any
 from vmtl import persistence
 from vmtl.problem import Array
 from vmtl.training import Progress, Trainer
+
+#: Seconds between two checkpoints; the last step always writes one.
+EVERY_SECONDS = 5.0
+_ROWS = 4096
 
 
 class CheckpointError(RuntimeError):
@@ -25,16 +29,21 @@ def fingerprint(parameters: dict[str, Any], arrays: list[Array]) -> str:
     digest = hashlib.sha256(json.dumps(parameters, sort_keys=True, default=repr).encode())
     for array in arrays:
         digest.update(repr((array.dtype.str, array.shape)).encode())
-        digest.update(array.tobytes())
+        for start in range(0, len(array), _ROWS):
+            digest.update(array[start : start + _ROWS].tobytes())
     return digest.hexdigest()
 
 
 class Checkpoint:
-    """A folder with the last good state of one run, used as a context manager that holds its lock."""
+    """A folder with the last good state of one run, used as a context manager that holds its lock.
 
-    def __init__(self, folder: str | Path, run: str, every_seconds: float = 5.0) -> None:
-        self.folder, self.run, self.every = Path(folder), run, every_seconds
+    ``seed`` is the run's seed; if it is free (nobody chose it), an interrupted run's seed is taken over.
+    """
+
+    def __init__(self, folder: str | Path, run: str, seed: int, *, free_seed: bool = False) -> None:
+        self.folder, self.run, self.seed, self.free_seed = Path(folder), run, seed, free_seed
         self.file = self.folder / "state.vmtl-checkpoint"
+        self._found: tuple[dict[str, Any], dict[str, Any]] | None = None
         self._written = time.monotonic()
         self._lock: int | None = None
 
@@ -43,48 +52,91 @@ class Checkpoint:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR, 0o644)
         except OSError as error:
-            reason = error.strerror or str(error)
             raise CheckpointError(
-                f"Cannot write checkpoints to {self.folder}: {reason}; give another folder."
+                f"Cannot write checkpoints to {self.folder}: {_reason(error)}; give another folder."
             ) from None
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._lock)
-            self._lock = None
-            raise CheckpointError(f"Another run is writing to {self.folder}; give each run its own folder.") from None
+            _hold(self._lock, self.folder)
+            self._sweep()
+            self._read()
+        except BaseException:
+            self._release()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._release()
+
+    def _release(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
-    def resume(self, trainer: Trainer) -> None:
-        """Continue from the folder's state, if it has one."""
+    def _sweep(self) -> None:
+        """Remove what a killed run left half-written."""
+        for stale in self.folder.glob(f"{persistence.temporary_prefix(self.file)}*.tmp"):
+            with suppress(OSError):
+                stale.unlink()
+
+    def _read(self) -> None:
         if not self.file.exists():
             return
-        payload, tensors = persistence.load(self.file, "checkpoint")
-        if payload["run"] != self.run:
+        try:
+            payload, tensors = persistence.load(self.file, "checkpoint")
+            run, seed = payload["run"], int(payload["seed"])
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"The checkpoint in {self.folder} cannot be read ({error}); delete the folder to start again."
+            ) from None
+        if run != self.run or (seed != self.seed and not self.free_seed):
             raise CheckpointError(
                 f"{self.folder} holds the checkpoint of a run with other data or settings; "
                 "give an empty folder, or repeat the call that made it."
             )
-        trainer.restore(payload, tensors)
+        self.seed, self._found = seed, (payload, tensors)
+
+    def resume(self, trainer: Trainer) -> None:
+        """Continue from the folder's state, if it had one when it was entered."""
+        if self._found is None:
+            return
+        try:
+            trainer.restore(*self._found)
+        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+            raise CheckpointError(
+                f"The checkpoint in {self.folder} does not fit this run ({error}); delete the folder to start again."
+            ) from None
+        self._found = None
 
     def __call__(self, trainer: Trainer, progress: Progress) -> None:
         """Write if enough time has passed, and after the last step."""
-        if time.monotonic() - self._written < self.every and progress.step < progress.total:
+        if time.monotonic() - self._written < EVERY_SECONDS and progress.step < progress.total:
             return
         payload, tensors = trainer.state()
         try:
-            persistence.save(self.file, "checkpoint", {**payload, "run": self.run}, tensors)
+            persistence.save(self.file, "checkpoint", {**payload, "run": self.run, "seed": self.seed}, tensors)
         except OSError as error:
-            reason = error.strerror or str(error)
             raise CheckpointError(
-                f"Cannot write the checkpoint {self.file}: {reason}; the last good one is kept; "
+                f"Cannot write the checkpoint {self.file}: {_reason(error)}; the last good one is kept; "
                 "free some space and repeat the call."
             ) from None
         self._written = time.monotonic()
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _hold(handle: int, folder: Path) -> None:
+    """Lock a file until it is closed or the process ends, however that happens."""
+    try:
+        import fcntl
+    except ImportError:
+        raise CheckpointError("This system has no POSIX file locks, which checkpoints need; fit without one.") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise CheckpointError(f"Another run is writing to {folder}; give each run its own folder.") from None
+    except OSError as error:
+        raise CheckpointError(f"Cannot lock {folder}: {_reason(error)}; give a folder on a local disk.") from None

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from vmtl.base import BaseMultiTask, all_or_nothing
 from vmtl.inputs import check_targets
@@ -156,18 +156,17 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
             sample_weight = sample_weight * weights[codes]
         return codes.astype(np.int64), sample_weight, len(self.classes_)
 
-    def _predictive(self, X: Any, tasks: Any) -> ClassPrediction:
-        x, codes = self._prepare(X, tasks)
-        return self._predict_known(x, codes, self._predictor().classes, _average_classes)
+    def _classes(self, x: Array, codes: Array) -> ClassPrediction:
+        return self._predict_known(x, codes, self._predictor.classes, _average_classes)
 
     def predict_proba(self, X: Any, *, tasks: Any = None) -> Array:
         """(n, C) probabilities of all classes, also of those that a task never saw."""
-        return self._predictive(X, tasks).probabilities
+        return self._in_parts(X, tasks, lambda x, codes: self._classes(x, codes).probabilities)
 
     def predict(self, X: Any, *, tasks: Any = None) -> Array:
         """(n,) the most probable class."""
-        check_is_fitted(self)
-        labels: Array = self.classes_[self.predict_proba(X, tasks=tasks).argmax(axis=1)]
+        best = self._in_parts(X, tasks, lambda x, codes: self._classes(x, codes).probabilities.argmax(axis=1))
+        labels: Array = self.classes_[best]
         return labels
 
     def score(self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None) -> float:
@@ -179,8 +178,13 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
 
     def uncertainty(self, X: Any, *, tasks: Any = None) -> Any:
         """DataFrame in nats: total = entropy of the mean prediction, aleatoric = mean entropy, epistemic = rest."""
-        found = self._predictive(X, tasks)
-        return self._frame(X, total=found.total, aleatoric=found.aleatoric, epistemic=found.total - found.aleatoric)
+
+        def read(x: Array, codes: Array) -> Array:
+            found = self._classes(x, codes)
+            return np.column_stack([found.total, found.aleatoric])
+
+        total, aleatoric = self._in_parts(X, tasks, read).T
+        return self._frame(X, total=total, aleatoric=aleatoric, epistemic=total - aleatoric)
 
 
 class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
@@ -260,17 +264,20 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         self.y_scale_ = float(np.sqrt(share @ (values - self.y_mean_) ** 2)) or 1.0
         return (values - self.y_mean_) / self.y_scale_, sample_weight, 1
 
-    def _predictive(self, X: Any, tasks: Any) -> RealPrediction:
-        x, codes = self._prepare(X, tasks)
-        return self._predict_known(x, codes, self._predictor().values, _average_values)
+    def _values(self, X: Any, tasks: Any) -> Array:
+        """(3, n) predictive mean, aleatoric and epistemic deviation in the unit of y."""
+
+        def read(x: Array, codes: Array) -> Array:
+            found = self._predict_known(x, codes, self._predictor.values, _average_values)
+            mean = self.y_mean_ + self.y_scale_ * found.mean
+            return np.column_stack([mean, self.y_scale_ * found.aleatoric, self.y_scale_ * found.epistemic])
+
+        return self._in_parts(X, tasks, read).T
 
     def predict(self, X: Any, *, tasks: Any = None, return_std: bool = False) -> Any:
         """(n,) predictive mean in the unit of y; with ``return_std`` also the total standard deviation."""
-        found = self._predictive(X, tasks)
-        mean = self.y_mean_ + self.y_scale_ * found.mean
-        if not return_std:
-            return mean
-        return mean, self.y_scale_ * np.hypot(found.aleatoric, found.epistemic)
+        mean, aleatoric, epistemic = self._values(X, tasks)
+        return (mean, np.hypot(aleatoric, epistemic)) if return_std else mean
 
     def score(self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None) -> float:
         """R^2 over all rows."""
@@ -281,8 +288,7 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
 
     def uncertainty(self, X: Any, *, tasks: Any = None) -> Any:
         """DataFrame of standard deviations in the unit of y; total^2 = aleatoric^2 + epistemic^2."""
-        found = self._predictive(X, tasks)
-        aleatoric, epistemic = self.y_scale_ * found.aleatoric, self.y_scale_ * found.epistemic
+        _, aleatoric, epistemic = self._values(X, tasks)
         return self._frame(X, total=np.hypot(aleatoric, epistemic), aleatoric=aleatoric, epistemic=epistemic)
 
 

@@ -16,6 +16,7 @@ from vmtl.kernels import FeatureMap, KernelMap, ScaledMap, apply_map, from_tenso
 from vmtl.method import Method
 from vmtl.model import Layout, Model
 from vmtl.settings import Settings
+from vmtl.skeleton import check_fits
 from vmtl.training import History, Progress, Trainer
 
 #: Landmarks of the kernel encoder at most.
@@ -140,6 +141,7 @@ def from_file(
         spread,
         weights.get("head.statistics", empty),
     )
+    check_fits(lambda: Model(method, settings, layout.to("meta")), weights)
     model = Model(method, settings, layout).to(weights["task_rows"].dtype)
     model.load_state_dict(weights)
     recorded = {name: list(value) for name, value in part("history").items()}

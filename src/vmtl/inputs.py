@@ -2,26 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, column_or_1d
 
 from vmtl.problem import Array
 
+#: Numbers of one part of X at prediction: what is converted or copied at a time.
+PART_CELLS = 2**23
+#: Largest number that X may hold: squares, sums over columns and their inverses stay finite.
+LARGEST = {"float32": 1e15, "float64": 1e100}
 
-def check_finite(X: Array, names: Array | None) -> None:
-    """NaN or infinity is refused by the name of its column."""
-    if X.dtype.kind != "f" or np.isfinite(X.sum(dtype=np.float64)):
+
+def check_range(X: Array, names: Array | None, dtype: str) -> None:
+    """NaN, infinity, and numbers whose squares would overflow are refused by the name of their column."""
+    if X.dtype.kind != "f" or X.size == 0:
         return
+    limit = LARGEST[dtype]
+    low, high = float(X.min()), float(X.max())
+    if -limit <= low and high <= limit:
+        return
+
+    def named(bad: Array) -> str:
+        more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
+        return (f"column {names[bad[0]]!r}" if names is not None else f"column {bad[0]}") + more
+
     bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
-    if len(bad) == 0:
-        return
-    column = f"column {names[bad[0]]!r}" if names is not None else f"column {bad[0]}"
-    more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-    kind = "NaN" if np.isnan(X[:, bad[0]]).any() else "infinity (inf)"
-    raise ValueError(f"X contains {kind} in {column}{more}; remove these rows, fill the gaps, or set missing='impute'.")
+    if len(bad):
+        kind = "NaN" if np.isnan(X[:, bad[0]]).any() else "infinity (inf)"
+        raise ValueError(
+            f"X contains {kind} in {named(bad)}; remove these rows, fill the gaps, or set missing='impute'."
+        )
+    bad = np.flatnonzero((np.abs(X) > limit).any(axis=0))
+    raise ValueError(
+        f"X contains numbers beyond {limit:g} in {named(bad)}, too large for dtype={dtype!r}; divide the column."
+    )
+
+
+def check_kind(X: Any) -> None:
+    """Dates in a plain array have no unit that a model could read."""
+    if getattr(getattr(X, "dtype", None), "kind", "") in "mM" and hasattr(X, "dtype"):
+        raise ValueError("X is an array of dates; pass a DataFrame, whose date columns are read, or numbers.")
+
+
+def check_prediction(found: Iterable[Array], x: Array) -> None:
+    """A prediction that overflowed is an error, never an answer."""
+    for values in found:
+        finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
+        if not finite.all():
+            largest = float(np.abs(x[int(finite.argmin())]).max())
+            raise ValueError(
+                f"The prediction overflows for a row with values up to {largest:.3g}, far from all training rows; "
+                "check its units, or fit with dtype='float64'."
+            )
+
+
+def row_slices(X: Any) -> list[slice]:
+    """X cut into slices of rows of about ``PART_CELLS`` numbers; one slice if it is small or cannot be cut."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if len(shape) != 2:
+        return [slice(None)]
+    size = max(1024, PART_CELLS // max(1, shape[1]))
+    return [slice(start, min(start + size, shape[0])) for start in range(0, shape[0], size)] or [slice(None)]
+
+
+def take_rows(X: Any, piece: slice) -> Any:
+    """Some rows of an array, a sparse matrix or a DataFrame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[piece]
+    return (X.tocsr() if hasattr(X, "tocsr") else X)[piece]
 
 
 def needs_table(X: Any, missing: str) -> bool:
@@ -116,12 +167,13 @@ def check_targets(y: Any) -> Array:
         values = np.asarray(values, dtype=np.float64)
     except (ValueError, TypeError) as error:
         raise ValueError(f"y must be numbers for a regression ({error}); use MultiTaskClassifier for labels.") from None
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
+    if values.ndim != 1 and values.shape[1:] != (1,):
         raise ValueError(f"y must have one target per row; got shape {values.shape}.")
+    values = np.asarray(column_or_1d(values, warn=True))
     if not np.isfinite(values).all():
         raise ValueError("y contains NaN or infinity (inf); remove these rows.")
+    if np.abs(values).max(initial=0) > LARGEST["float64"]:
+        raise ValueError(f"y contains numbers beyond {LARGEST['float64']:g}; use a larger unit.")
     return values
 
 

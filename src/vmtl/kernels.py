@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vmtl.batches import Rows
 from vmtl.encoders import pick
+from vmtl.skeleton import check_fits
 
 #: Rows of one block when a kernel is evaluated.
 TINY = 1e-12
@@ -171,7 +175,7 @@ class KernelMap(FeatureMap):
         return torch.exp(-square.clamp_min(0) / distance.reshape(-1, *[1] * (square.dim() - 1)))
 
     def forward(self, x: Tensor, task: Tensor | None = None) -> Tensor:
-        total = x.new_zeros(())
+        total = x.new_zeros(*x.shape[:-1], self.landmarks.shape[1])
         coefficient = pick(self.coefficient, task)  # (V,) or (T, V)
         for v in range(len(self.VIEWS)):
             if bool((coefficient[..., v] != 0).any()):
@@ -183,9 +187,11 @@ def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:
     """The map that has these buffers."""
     if "landmarks" in tensors:
         groups, landmarks, size_in = tensors["landmarks"].shape
-        made: FeatureMap = KernelMap(groups, landmarks, size_in, tensors["projection"].shape[-1])
+        make: Callable[[], FeatureMap] = partial(KernelMap, groups, landmarks, size_in, tensors["projection"].shape[-1])
     else:
-        made = ScaledMap(len(tensors["mean"]))
+        make = partial(ScaledMap, len(tensors["mean"]))
+    check_fits(make, tensors)
+    made = make()
     made.to(next(iter(tensors.values())).dtype).load_state_dict(tensors)
     return made
 

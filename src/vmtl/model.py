@@ -64,6 +64,11 @@ class Layout:
             class_statistics(rows),
         )
 
+    def to(self, device: str) -> Layout:
+        """The same shapes on another device; on ``meta`` they have no memory."""
+        moved = {name: getattr(self, name).to(device) for name in ("class_mask", "task_rows", "spread", "statistics")}
+        return replace(self, **moved)
+
 
 def effective_method(method: Method, settings: Settings) -> Method:
     """The method with z or w made deterministic, where the settings say so."""

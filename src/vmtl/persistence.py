@@ -5,37 +5,40 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import secrets
+import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 FORMAT_VERSION = 1
-#: Longest header that is read, in bytes; a real one has a few hundred kilobytes at most.
-MAX_HEADER = 64 * 2**20
+#: Longest header that is written or read, in bytes; a usual one has a few hundred kilobytes.
+MAX_HEADER = 16 * 2**20
 KEY = "vmtl"
+_CHUNK = 2**20
 
 
 class ModelFileError(ValueError):
     """A file that is not a model or checkpoint of this library, or is damaged."""
 
 
-def write_atomically(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, *parts: bytes) -> None:
     """Write to a temporary name beside ``path``, flush to disk, then rename: all or nothing."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".tmp")
+    name = path.parent / f"{temporary_prefix(path)}{os.getpid()}-{secrets.token_hex(4)}.tmp"
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+        with name.open("xb") as stream:
+            for part in parts:
+                stream.write(part)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(name, path)
     except BaseException:
         with suppress(OSError):
-            os.unlink(name)
+            name.unlink()
         raise
     if os.name == "posix":
         folder = os.open(path.parent, os.O_RDONLY)
@@ -45,53 +48,77 @@ def write_atomically(path: Path, data: bytes) -> None:
             os.close(folder)
 
 
+def temporary_prefix(path: Path) -> str:
+    """How the names of half-written files beside ``path`` begin."""
+    return f".{path.name[:100]}."
+
+
 def save(path: str | Path, kind: str, payload: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     """Write ``payload`` (JSON) and ``tensors`` to one file."""
-    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    separate = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(payload, ensure_ascii=True, allow_nan=False, sort_keys=True)
-    plain = save_tensors(contiguous)
-    size = int.from_bytes(plain[:8], "little")
+    data = save_tensors(separate)
+    size = int.from_bytes(data[:8], "little")
+    table, body = json.loads(data[8 : 8 + size]), data[8 + size :]
     header = {
         "version": FORMAT_VERSION,
         "kind": kind,
-        "tensor_sha256": _tensor_digest(json.loads(plain[8 : 8 + size]), plain[8 + size :]),
+        "tensor_sha256": _digest(table, [body]),
         "payload_sha256": hashlib.sha256(text.encode()).hexdigest(),
         "payload": text,
     }
-    write_atomically(Path(path), save_tensors(contiguous, metadata={KEY: json.dumps(header)}))
+    raw = json.dumps({"__metadata__": {KEY: json.dumps(header)}, **table}).encode()
+    raw += b" " * (-len(raw) % 8)
+    if len(raw) > MAX_HEADER:
+        raise ValueError(
+            f"The names of tasks, classes and columns fill {len(raw) >> 20} MB, a model file holds "
+            f"{MAX_HEADER >> 20}; use shorter names."
+        )
+    write_atomically(Path(path), len(raw).to_bytes(8, "little"), raw, body)
 
 
 def load(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Read a file written by ``save``; anything else is one clear ``ModelFileError``."""
+    """Read a file written by ``save``; anything else is one clear ``ModelFileError``.
+
+    Nothing in the file is executed. The header is read first, at most ``MAX_HEADER`` bytes; the tensor
+    bytes are hashed piece by piece and only then given memory.
+    """
     path = Path(path)
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise ModelFileError(f"{path} is a folder; give the path of a model file.")
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelFileError(_foreign(path))
+    with path.open("rb") as stream:
+        start = stream.read(8)
+        size = int.from_bytes(start, "little")
+        if len(start) < 8 or not 2 <= size <= min(MAX_HEADER, status.st_size - 8):
+            raise ModelFileError(_foreign(path))
+        raw = stream.read(size)
+        table = _parse(path, raw)
+        header = _read_header(path, table, kind)
+        payload = _parse(path, header["payload"])
+        if _body_length(path, table) != status.st_size - 8 - size:
+            raise ModelFileError(f"{path} is damaged: its length does not match; copy or save it again.")
+        if header["tensor_sha256"] != _digest(table, _chunks(stream)):
+            raise ModelFileError(f"{path} is damaged: its checksum does not match; copy or save it again.")
+        stream.seek(0)
+        data = stream.read()
     try:
-        length = path.stat().st_size
-        with path.open("rb") as stream:
-            start = stream.read(8)
-            size = int.from_bytes(start, "little")
-            if len(start) < 8 or not 2 <= size <= min(MAX_HEADER, length - 8):
-                raise ModelFileError(_foreign(path))
-            raw = stream.read(size)
-            table = _parse(path, raw)
-            header = _read_header(path, table, kind)
-            body = stream.read()
-    except IsADirectoryError:
-        raise ModelFileError(f"{path} is a folder; give the path of a model file.") from None
-    if header["tensor_sha256"] != _tensor_digest(table, body):
-        raise ModelFileError(f"{path} is damaged: its checksum does not match; copy or save it again.")
-    payload: dict[str, Any] = json.loads(header["payload"])
-    try:
-        tensors = load_tensors(start + raw + body)
+        return payload, load_tensors(data)
     except Exception as error:
         raise ModelFileError(f"{path} is damaged: {error}; copy or save it again.") from None
-    return payload, tensors
+
+
+def _chunks(stream: BinaryIO) -> Any:
+    return iter(lambda: stream.read(_CHUNK), b"")
 
 
 def _foreign(path: Path) -> str:
     return f"{path} is not a vmtl file, or it is cut short; give a file written by save()."
 
 
-def _parse(path: Path, raw: bytes) -> dict[str, Any]:
+def _parse(path: Path, raw: bytes | str) -> dict[str, Any]:
     try:
         table = json.loads(raw)
     except (ValueError, RecursionError):
@@ -106,9 +133,9 @@ def _read_header(path: Path, table: dict[str, Any], kind: str) -> dict[str, Any]
     text = metadata.get(KEY) if isinstance(metadata, dict) else None
     if not isinstance(text, str):
         raise ModelFileError(_foreign(path))
-    header = _parse(path, text.encode())
+    header = _parse(path, text)
     version = header.get("version")
-    if not isinstance(version, int):
+    if type(version) is not int or version < 1:
         raise ModelFileError(_foreign(path))
     if version > FORMAT_VERSION:
         raise ModelFileError(
@@ -117,16 +144,26 @@ def _read_header(path: Path, table: dict[str, Any], kind: str) -> dict[str, Any]
     fields = ("kind", "tensor_sha256", "payload_sha256", "payload")
     if not all(isinstance(header.get(field), str) for field in fields):
         raise ModelFileError(_foreign(path))
-    if hashlib.sha256(header["payload"].encode()).hexdigest() != header["payload_sha256"]:
+    if hashlib.sha256(header["payload"].encode(errors="replace")).hexdigest() != header["payload_sha256"]:
         raise ModelFileError(f"{path} is damaged: its header does not match; copy or save it again.")
     if header["kind"] != kind:
-        raise ModelFileError(f"{path} is a {header['kind']} file; a {kind} file is needed here.")
+        raise ModelFileError(f"{path} is a {header['kind'][:40]!r} file; a {kind!r} file is needed here.")
     return header
 
 
-def _tensor_digest(table: dict[str, Any], body: bytes) -> str:
-    """SHA-256 of the tensor bytes and of the names, types and places they have."""
+def _body_length(path: Path, table: dict[str, Any]) -> int:
+    """Where the last tensor ends, by the table of tensors."""
+    try:
+        entries = [entry for name, entry in table.items() if name != "__metadata__"]
+        return max((int(entry["data_offsets"][1]) for entry in entries), default=0)
+    except (TypeError, KeyError, IndexError, ValueError, OverflowError):
+        raise ModelFileError(_foreign(path)) from None
+
+
+def _digest(table: dict[str, Any], body: Any) -> str:
+    """SHA-256 of the names, types and places of the tensors, and of their bytes."""
     layout = {name: entry for name, entry in table.items() if name != "__metadata__"}
     digest = hashlib.sha256(json.dumps(layout, sort_keys=True).encode())
-    digest.update(body)
+    for part in body:
+        digest.update(part)
     return digest.hexdigest()

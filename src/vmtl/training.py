@@ -177,7 +177,7 @@ class Trainer:
             try:
                 with torch.no_grad():
                     prior.update(self.model.q_w())
-            except torch.linalg.LinAlgError:
+            except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
                 raise DivergenceError(self.step, "the prior of w", None) from None
 
     def _record(self, values: Terms, scales: Scales, tau: float, lr: float, seconds: float) -> None:

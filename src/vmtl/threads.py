@@ -1,0 +1,36 @@
+"""The number of threads that torch uses, for the length of a call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+_lock = threading.Lock()
+_inside = 0
+_before = 0
+
+
+@contextmanager
+def threads(count: int | None) -> Iterator[None]:
+    """Torch with ``count`` threads; as before when the last of several calls at once has ended."""
+    global _inside, _before
+    if count is None:
+        yield
+        return
+    if int(count) != count or count < 1:
+        raise ValueError(f"n_threads must be a positive integer; got {count!r}.")
+    with _lock:
+        if _inside == 0:
+            _before = torch.get_num_threads()
+        _inside += 1
+        torch.set_num_threads(int(count))
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                torch.set_num_threads(_before)

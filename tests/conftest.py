@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
 
 
 @pytest.fixture(scope="session")
@@ -14,3 +15,9 @@ def real_data() -> Path:
     if not os.environ.get("VMTL_DATA"):
         pytest.skip("VMTL_DATA names no folder with data/ and splits/")
     return Path(os.environ["VMTL_DATA"])
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> None:
+    """Tests share their machine, and small tensors gain nothing from threads."""
+    torch.set_num_threads(1)

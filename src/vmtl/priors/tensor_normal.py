@@ -72,10 +72,10 @@ class TensorNormalW(WPrior):
             self.get_buffer("log_dets")[axis] = values.log().sum()
 
     def _stabilise(self, covariance: Tensor) -> Tensor:
-        """Eigenvalues floored, then the trace capped at that of the identity."""
+        """The trace capped at that of the identity, then the eigenvalues raised by a floor that the cap cannot undo."""
         values, vectors = torch.linalg.eigh((covariance + covariance.T) / 2)
-        values = values.clamp_min(0) + self.floor
-        values = values * (len(values) / values.sum()).clamp_max(1.0)
+        values = values.clamp_min(0)
+        values = values * (len(values) / values.sum().clamp_min(self.floor)).clamp_max(1.0) + self.floor
         stable: Tensor = (vectors * values) @ vectors.T
         return stable
 

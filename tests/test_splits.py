@@ -153,7 +153,7 @@ def documented(tmp_path: Path) -> tuple[Problem, Path]:
     problem = Problem("p", np.zeros((12, 1)), y, np.repeat([0, 1], 6), ("Art", "Real World"), ("x", "y"), paths)
     for name in ("Art", "Real_World"):
         (tmp_path / name).mkdir()
-        (tmp_path / name / "train_5.txt").write_text(f"{name}/x/0.jpg 0\n{name}/y/0.jpg 1\n" * 2)
+        (tmp_path / name / "train_5.txt").write_text(f"{name}/y/0.jpg 1\n{name}/x/0.jpg 0\n" * 2)
         (tmp_path / name / "test_5.txt").write_text(f"{name}/x/1.jpg 0\n\n{name}/y/2.jpg 1\n")
     return problem, tmp_path
 
@@ -161,7 +161,7 @@ def documented(tmp_path: Path) -> tuple[Problem, Path]:
 def test_documents_are_read_once_per_line_and_matched(documented: tuple[Problem, Path]) -> None:
     problem, folder = documented
     document = read_split_document(folder / "Art" / "train_5.txt")
-    assert document.paths == ("Art/x/0.jpg", "Art/y/0.jpg")
+    assert document.paths == ("Art/y/0.jpg", "Art/x/0.jpg")
     assert document.n_lines == 4
     split = document_split(problem, folder, 5)
     assert split.train.tolist() == [0, 3, 6, 9]

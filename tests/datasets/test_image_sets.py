@@ -23,6 +23,7 @@ from vmtl.datasets.imageclef import IMAGECLEF
 from vmtl.datasets.office_caltech import OFFICE_CALTECH
 from vmtl.datasets.office_home import OFFICE_HOME
 from vmtl.problem import Problem
+from vmtl.splits import document_split, read_split_document
 
 LOADERS = [
     (OFFICE_HOME, load_office_home),
@@ -151,6 +152,22 @@ def test_office_caltech_on_real_files(real_data: Path) -> None:
     assert images.n_rows == 240
     with pytest.raises(ValueError, match=r"found amazon \(10 classes, 60 images\)"):
         load_office_caltech(real_data / "data" / "office_caltech_images")
+
+
+def test_office_home_as_unpacked_matches_its_documents(real_data: Path, tmp_path: Path) -> None:
+    """Empty files in place of the 15,588 images that the split documents name."""
+    documents = real_data / "splits" / "office-home"
+    for file in [*documents.glob("*/train_5.txt"), *documents.glob("*/test_5.txt")]:
+        places = [place.replace("Real_World", "Real World") for place in read_split_document(file).paths]
+        for folder in {Path(place).parent for place in places}:
+            (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        for place in places:
+            (tmp_path / place).touch()
+    problem = load_office_home(tmp_path)
+    assert problem.n_rows == 15588
+    for percent in (5, 10, 20):
+        split = document_split(problem, documents, percent)
+        assert len(split.train) + len(split.test) == problem.n_rows
 
 
 def test_lists_that_name_absent_images_are_explained(tmp_path: Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.preprocessing import normalize
 
+from vmtl import MultiTaskClassifier
 from vmtl.datasets import (
     load_digits_domains,
     load_npz,
@@ -70,21 +72,41 @@ def test_features_beside_the_labels_are_memory_mapped(tmp_path: Path) -> None:
         np.testing.assert_array_equal(problem.subset([2]).X, [[4, 5]])
 
 
-def test_a_file_larger_than_memory_is_read_in_batches(tmp_path: Path) -> None:
-    """8 GB of features in a sparse file: reading rows here and there adds little memory."""
-    shape = (500_000, 4096)
-    sparse = np.lib.format.open_memmap(tmp_path / "f.npy", mode="w+", dtype=np.float32, shape=shape)
-    sparse[-1] = 1
-    sparse.flush()
-    del sparse
-    code = (
-        "import resource, itertools; from vmtl.datasets import open_features, row_batches;"
-        f"X = open_features({str(tmp_path / 'f.npy')!r}); assert X.shape == {shape};"
-        "total = sum(float(b.sum()) for b in itertools.islice(row_batches(X), 5)) + float(X[-1].sum());"
-        "assert total == 4096; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+SWEEP = """
+import itertools, resource, sys
+from vmtl.datasets import open_features, row_batches
+
+X = open_features(sys.argv[1])
+assert X.shape == (500_000, 4096)
+assert sum(float(block.sum()) for block in itertools.islice(row_batches(X), 30)) == 0  # 2 GB
+assert float(X[-1].sum()) == 4096
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.fixture
+def sparse_file(tmp_path: Path) -> Path:
+    """500,000 x 4,096 float32, 8 GB that take no room on the disk; the last row is ones."""
+    X = np.lib.format.open_memmap(tmp_path / "f.npy", mode="w+", dtype=np.float32, shape=(500_000, 4096))
+    X[-1] = 1
+    X.flush()
+    return tmp_path / "f.npy"
+
+
+def test_only_the_rows_in_use_are_in_memory(sparse_file: Path) -> None:
+    run = subprocess.run([sys.executable, "-c", SWEEP, str(sparse_file)], capture_output=True, text=True, check=True)
     assert int(run.stdout) < 1_500_000  # kilobytes
+
+
+def test_a_file_larger_than_memory_is_predicted_in_batches(sparse_file: Path) -> None:
+    X = open_features(sparse_file)
+    train = np.random.default_rng(0).standard_normal((24, 4096)).astype(np.float32)
+    train[::2] = 1
+    y, tasks = np.tile(["one", "other"], 12), np.repeat(["a", "b"], 12)
+    model = MultiTaskClassifier(max_steps=20, random_state=0).fit(train, y, tasks=tasks)
+    for block in islice(row_batches(X, 256), 2):
+        assert len(model.predict(block, tasks=["a"] * len(block))) == 256
+    assert model.predict(X[-1:], tasks=["b"]).tolist() == ["one"]
 
 
 def test_batches_cover_all_rows_in_order() -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
 
+from vmtl import MultiTaskClassifier
 from vmtl.datasets import read_table
-from vmtl.preprocessing import TablePreprocessor
 from vmtl.splits import random_split
 
 
@@ -51,13 +50,18 @@ def test_from_raw_rows_to_predictions_with_gaps_and_an_unseen_level(tmp_path: Pa
     patients().to_csv(tmp_path / "p.csv", index=False)
     problem = read_table(tmp_path / "p.csv")
     split = random_split(problem, 0.7)
-    pre = TablePreprocessor().fit(problem.X.iloc[split.train])
-    model = LogisticRegression().fit(pre.transform(problem.X.iloc[split.train]), problem.labels[split.train])
-    assert model.score(pre.transform(problem.X.iloc[split.test]), problem.labels[split.test]) > 0.7
+    train, test = problem.subset(split.train), problem.subset(split.test)
+    model = MultiTaskClassifier(missing="impute", max_steps=100, random_state=0)
+    model.fit(train.X, train.labels, tasks=train.tasks)
+    assert model.score(test.X, test.labels, tasks=test.tasks) > 0.7
+    model.save(tmp_path / "m.vmtl")
     (tmp_path / "new.csv").write_text("colour,age\ngreen,80\nred,\n")
-    predicted = model.predict(pre.transform(pd.read_csv(tmp_path / "new.csv")))
-    assert predicted[0] == "ill"
-    assert len(predicted) == 2
+    new = pd.read_csv(tmp_path / "new.csv")
+    again = MultiTaskClassifier.load(tmp_path / "m.vmtl")
+    np.testing.assert_array_equal(
+        again.predict_proba(new, tasks=["north", "south"]), model.predict_proba(new, tasks=["north", "south"])
+    )
+    assert again.predict(new, tasks=["north", "south"])[0] == "ill"
 
 
 def test_npz_goes_through_the_same_door(tmp_path: Path) -> None:

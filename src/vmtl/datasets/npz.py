@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,9 +66,14 @@ def open_features(path: str | Path) -> Array:
 
 
 def row_batches(X: Any, size: int = 4096) -> Iterator[Array]:
-    """Yield X in blocks of ``size`` rows as float32, so that a memory-mapped X is never in memory whole."""
+    """Yield X in float32 copies of ``size`` rows; pages of a memory-mapped X are given back after each."""
+    pages = X
+    while isinstance(pages, np.ndarray):
+        pages = pages.base
     for start in range(0, len(X), size):
-        yield np.asarray(X[start : start + size], dtype=np.float32)
+        yield np.array(X[start : start + size], dtype=np.float32)
+        if isinstance(pages, mmap.mmap) and hasattr(pages, "madvise"):
+            pages.madvise(mmap.MADV_DONTNEED)
 
 
 def save_npz(problem: Problem, path: str | Path) -> None:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from vmtl.batches import Rows
 from vmtl.early_stopping import EarlyStopping, StopTraining
 from vmtl.kernels import FeatureMap, KernelMap, ScaledMap, apply_map, from_tensors
+from vmtl.likelihoods import GaussianNoise
 from vmtl.method import Method
 from vmtl.model import Layout, Model
+from vmtl.relatedness import mixture, similarity, uniform_similarity
+from vmtl.selection import Selection, prior_shares, select
 from vmtl.settings import Settings
 from vmtl.skeleton import check_fits
 from vmtl.training import History, Progress, Trainer
 
 #: Landmarks of the kernel encoder at most.
 MAX_LANDMARKS = 512
-#: Shares of the kernels: linear, and RBF on three views.
-KERNEL_SHARES = (0.25, 0.25, 0.25, 0.25)
+#: Rows up to which exact duplicates are merged, and a regression starts from the closed form.
+SMALL = 3000
+#: What is assumed where nothing is selected: other encoders than the kernel, or one per task.
+UNSELECTED = Selection(shares=prior_shares(), correlation=0.9, scale=5.0, bias=1.0, noise=0.5)
 Hook = Callable[[Trainer, Progress], None]
 
 
@@ -35,19 +42,38 @@ class Fitted:
     history: History
 
 
-def make_feature_map(settings: Settings, method: Method, rows: Rows, seed: int) -> FeatureMap:
+def merge_duplicates(rows: Rows) -> Rows:
+    """Rows that are alike in x, y and task become one with their weights summed; rows of weight 0 go.
+
+    A row twice is then the same as a row of weight 2, and no row helps to predict its own copy when left out.
+    """
+    if len(rows.y) > SMALL:
+        return rows
+    table = torch.cat([rows.x.double(), rows.y[:, None].double(), rows.task[:, None].double()], 1).cpu().numpy()
+    _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    weight = np.bincount(inverse.ravel(), weights=rows.weight.cpu().numpy())
+    order = np.argsort(first)
+    order = order[weight[order] > 0]
+    own = torch.from_numpy(first[order]).to(rows.task.device)
+    merged = torch.from_numpy(weight[order]).to(rows.weight)
+    return replace(rows, x=rows.x[own], y=rows.y[own], task=rows.task[own], weight=merged)
+
+
+def make_feature_map(settings: Settings, method: Method, rows: Rows, found: Selection, seed: int) -> FeatureMap:
     """The fixed features of the settings' encoder, learned on the raw columns ``rows.x``."""
     if settings.encoder == "kernel":
         generator = torch.Generator().manual_seed(seed)
-        shares = torch.tensor(KERNEL_SHARES)
 
-        def learn(x: Tensor, weight: Tensor) -> KernelMap:
-            return KernelMap.fitted(x, weight, shares, settings.latent_dim, MAX_LANDMARKS, generator)
+        def learn(own: Tensor) -> KernelMap:
+            if len(own) > MAX_LANDMARKS:
+                own = own[torch.randperm(len(own), generator=generator)[:MAX_LANDMARKS].sort().values]
+            part = KernelMap.learn(rows.x.cpu()[own], rows.weight.cpu()[own])
+            return part.mix(found.shares, settings.latent_dim, found.bias**-0.5)
 
+        task = rows.task.cpu()
         if method.encoder == "shared":
-            return learn(rows.x, rows.weight)
-        groups = [rows.task == t for t in range(rows.n_tasks)]
-        return KernelMap.stack([learn(rows.x[own], rows.weight[own]) for own in groups])
+            return learn(torch.arange(len(task)))
+        return KernelMap.stack([learn((task == t).nonzero().flatten()) for t in range(rows.n_tasks)])
     if settings.scale_input:
         return ScaledMap.fitted(rows.x, rows.weight)
     return ScaledMap.identity(rows.x.shape[1])
@@ -77,11 +103,21 @@ def fit(
     """Train ``method`` on raw rows; ``prepare`` may restore a checkpoint before the first step."""
     if stopper is not None:
         rows = stopper.train
-    feature_map = make_feature_map(settings, method, rows, seed).to(rows.x)
+    distinct = merge_duplicates(rows)
+    selected = settings.select and settings.encoder == "kernel" and method.encoder == "shared"
+    found = select(distinct, seed) if selected else UNSELECTED
+    feature_map = make_feature_map(settings, method, distinct, found, seed).to(rows.x)
     features = apply_map(feature_map, rows)
     layout = Layout.of(features, feature_spread(features, method.encoder == "per task"))
+    settings = settings.with_options(logit_scale=settings.logit_scale or found.scale * found.bias**0.5)
     model = Model(method, settings, layout).to(rows.x)
     model.reset(torch.Generator(rows.x.device).manual_seed(seed))
+    if method.mixes:
+        related = settings.relatedness == "evidence" and rows.n_tasks > 2
+        likeness = similarity(features, seed) if related else uniform_similarity(rows.n_tasks)
+        model.start_from(mixture(likeness, found.correlation))
+    if isinstance(model.likelihood, GaussianNoise):
+        model.likelihood.log_noise.data.fill_(math.log(found.noise))
     model.attach(features)
     trainer = Trainer(model, features, seed)
     if prepare is not None:

@@ -1,4 +1,4 @@
-"""Fixed feature maps: raw columns to the features that an encoder reads, learned once on the training rows."""
+"""Fixed feature maps: raw columns to the features an encoder reads, learned once on the training rows."""
 
 from __future__ import annotations
 
@@ -7,14 +7,30 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from vmtl.batches import Rows
 from vmtl.encoders import pick
 from vmtl.skeleton import check_fits
+from vmtl.views import TINY, VIEWS, Views
 
-#: Rows of one block when a kernel is evaluated.
-TINY = 1e-12
+#: The kernels that are mixed: view, kind, width. Inner products, exp(-d^2 / 2w) and exp(-d / (w sqrt 2)).
+CANDIDATES: tuple[tuple[str, str, float], ...] = (
+    ("raw", "linear", 1.0),
+    ("standard", "linear", 1.0),
+    ("log", "linear", 1.0),
+    ("raw", "gauss", 0.5),
+    ("raw", "gauss", 1.0),
+    ("root", "gauss", 0.5),
+    ("root", "gauss", 1.0),
+    ("log", "gauss", 1.0),
+    ("shrunk", "gauss", 0.5),
+    ("shrunk", "gauss", 1.0),
+    ("standard", "gauss", 1.0),
+    ("standard", "laplace", 2.0),
+    ("rank", "gauss", 1.0),
+)
+#: Kernels with a smaller share are left out.
+LEAST_SHARE = 1e-4
 
 
 class FeatureMap(nn.Module):
@@ -52,71 +68,72 @@ class ScaledMap(FeatureMap):
         return scaled
 
 
-def unit_rows(x: Tensor) -> Tensor:
-    return F.normalize(x, dim=-1, eps=TINY)
-
-
 class KernelMap(FeatureMap):
-    """Kernel PCA on landmarks, of a sum of kernels on several views of x.
+    """Kernel PCA on landmarks, of a mixture of kernels on several views of x.
 
-    k(x, x') = sum_v c_v k_v(x, x'), each kernel scaled so that its centred mean diagonal is its share. Views:
-    ``linear`` the inner product of standardised... of x as it is; ``raw``, ``root`` and ``standard`` RBF kernels
-    exp(-|u - u'|^2 / d), d the mean squared distance of training rows, on u = x, u = sign(x) sqrt|x| with unit
-    rows, and u = (x - mean_j) / (sd_j + half the mean sd) with unit rows.
+    k(x, x') = sum_v share_v k_v(x, x') / d_v, d_v the mean diagonal of the centred kernel k_v
 
-    Features are h(x) = k(x, Z) A + b, centred on the training rows with mean squared norm 1. Sample weights
-    are exact: a row with weight 2 gives the same map as the row twice.
+    Features are h(x) = k(x, Z) A + b, where Z = the landmarks (G, m, D), A = ``projection`` (G, m, K) and
+    b = ``offset`` (G, 1, K): centred on the landmarks, mean squared norm scale^2, dimensions by falling variance.
     """
 
     landmarks: Tensor
-    centre: Tensor
-    deviation: Tensor
-    distance: Tensor
+    weight: Tensor
     coefficient: Tensor
     projection: Tensor
     offset: Tensor
 
-    VIEWS = ("linear", "raw", "root", "standard")
-
     def __init__(self, groups: int, landmarks: int, size_in: int, size_out: int) -> None:
         super().__init__()
-        shapes = {
-            "landmarks": (groups, landmarks, size_in),
-            "centre": (groups, 1, size_in),
-            "deviation": (groups, 1, size_in),
-            "distance": (groups, len(self.VIEWS)),
-            "coefficient": (groups, len(self.VIEWS)),
-            "projection": (groups, landmarks, size_out),
-            "offset": (groups, 1, size_out),
-        }
-        for name, shape in shapes.items():
-            self.register_buffer(name, torch.zeros(shape))
+        self.views = Views(groups, landmarks, size_in)
+        self.register_buffer("landmarks", torch.zeros(groups, landmarks, size_in))
+        self.register_buffer("weight", torch.zeros(groups, landmarks))
+        self.register_buffer("coefficient", torch.zeros(groups, len(CANDIDATES)))
+        self.register_buffer("projection", torch.zeros(groups, landmarks, size_out))
+        self.register_buffer("offset", torch.zeros(groups, 1, size_out))
 
     @classmethod
-    def fitted(
-        cls,
-        x: Tensor,
-        weight: Tensor,
-        shares: Tensor,
-        size_out: int,
-        max_landmarks: int,
-        generator: torch.Generator,
-    ) -> KernelMap:
-        """Learn the map of one group from x (n, D)."""
+    def learn(cls, x: Tensor, weight: Tensor) -> KernelMap:
+        """A map with the rows x (n, D) as landmarks; ``mix`` gives it its kernel."""
         x, weight = x.double(), weight.double()
-        x, weight = x[weight > 0], weight[weight > 0]
-        if len(x) > max_landmarks:
-            chosen = torch.randperm(len(x), generator=generator)[:max_landmarks].sort().values
-        else:
-            chosen = torch.arange(len(x))
-        made = cls(1, len(chosen), x.shape[1], min(size_out, len(chosen))).double()
-        p = weight / weight.sum()
-        made.centre[0] = p @ x
-        deviation = (p @ (x - made.centre[0]).square()).sqrt()
-        made.deviation[0] = (deviation + 0.5 * deviation.mean()).clamp_min(TINY)
-        made.landmarks[0] = x[chosen]
-        made._fit_kernels(x[chosen], p[chosen] / p[chosen].sum(), shares.double())
+        made = cls(1, *x.shape, 1).double()
+        made.landmarks[0], made.weight[0] = x, weight / weight.sum()
+        made.views = Views.learn(x, made.weight[0])
         return made
+
+    def centred_kernels(self) -> Tensor:
+        """Every candidate on the landmarks, centred, with mean diagonal 1: (V, m, m)."""
+        p, parts = self.weight[0], []
+        for part in self._kernels(self.landmarks, None, torch.ones(len(CANDIDATES))):
+            inner = p @ part[0]
+            centred = part[0] - inner[:, None] - inner + p @ inner
+            parts.append(centred / (p @ centred.diagonal()).clamp_min(TINY))
+        return torch.stack(parts)
+
+    def mix(self, shares: Tensor, size_out: int, scale: float = 1.0) -> KernelMap:
+        """Fix the kernel's shares and find its first ``size_out`` principal components, times ``scale``."""
+        shares = torch.where(shares < LEAST_SHARE, 0.0, shares).double()
+        p, kernel = self.weight[0], self.landmarks.new_zeros(2 * self.weight.shape[1:])
+        for v, part in zip(
+            shares.nonzero().flatten().tolist(), self._kernels(self.landmarks, None, shares), strict=True
+        ):
+            inner = p @ part[0]
+            diagonal = p @ (part[0].diagonal() - 2 * inner + p @ inner)
+            if diagonal > TINY:
+                self.coefficient[0, v] = shares[v] / shares.sum() / diagonal
+                kernel = kernel + self.coefficient[0, v] * part[0]
+        inner = p @ kernel
+        centred = kernel - inner[:, None] - inner + p @ inner
+        values, vectors = torch.linalg.eigh(p.sqrt()[:, None] * centred * p.sqrt())
+        size = min(size_out, len(values))
+        values, vectors = values.flip(0)[:size], vectors.flip(1)[:, :size]
+        kept = values > 1e-7 * values[:1].clamp_min(TINY)
+        sign = torch.where(vectors.gather(0, vectors.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
+        projection = p.sqrt()[:, None] * vectors * sign * torch.where(kept, values.clamp_min(TINY).rsqrt(), 0.0)
+        projection = scale * projection
+        self.projection = (projection - p[:, None] * projection.sum(0))[None]
+        self.offset = ((p @ inner - inner) @ projection)[None, None]
+        return self
 
     @classmethod
     def stack(cls, maps: list[KernelMap]) -> KernelMap:
@@ -124,63 +141,54 @@ class KernelMap(FeatureMap):
         shapes = [(m.landmarks.shape[1], m.projection.shape[2]) for m in maps]
         rows, size = max(r for r, _ in shapes), max(k for _, k in shapes)
         made = cls(len(maps), rows, maps[0].landmarks.shape[2], size).double()
-        for index, (part, (r, k)) in enumerate(zip(maps, shapes, strict=True)):
-            made.landmarks[index, :r] = part.landmarks[0]
-            made.projection[index, :r, :k] = part.projection[0]
-            made.offset[index, :, :k] = part.offset[0]
-            for name in ("centre", "deviation", "distance", "coefficient"):
-                made.get_buffer(name)[index] = part.get_buffer(name)[0]
+        made.views = Views.stack([part.views for part in maps])
+        for group, (part, (r, k)) in enumerate(zip(maps, shapes, strict=True)):
+            made.landmarks[group, :r], made.weight[group, :r] = part.landmarks[0], part.weight[0]
+            made.projection[group, :r, :k] = part.projection[0]
+            made.offset[group, :, :k] = part.offset[0]
+            made.coefficient[group] = part.coefficient[0]
         return made
 
-    def _fit_kernels(self, z: Tensor, p: Tensor, shares: Tensor) -> None:
-        for v in range(1, len(self.VIEWS)):
-            u = self._view(z[None], v, None)[0]
-            self.distance[0, v] = (2 * (p @ u.square().sum(-1) - (p @ u).square().sum())).clamp_min(TINY)
-        kernel = torch.zeros(len(z), len(z), dtype=z.dtype)
-        for v in range(len(self.VIEWS)):
-            part = self._kernel(z[None], v, None)[0]
-            inner = p @ part
-            diagonal = p @ (part.diagonal() - 2 * inner + p @ inner)
-            if shares[v] > 0 and diagonal > TINY:
-                self.coefficient[0, v] = shares[v] / diagonal
-                kernel = kernel + self.coefficient[0, v] * part
-        inner = p @ kernel
-        centred = kernel - inner[:, None] - inner[None] + p @ inner
-        values, vectors = torch.linalg.eigh(p.sqrt()[:, None] * centred * p.sqrt())
-        size = self.projection.shape[-1]
-        values, vectors = values.flip(0)[:size], vectors.flip(1)[:, :size]
-        kept = values > 1e-7 * values[:1].clamp_min(TINY)
-        inverse = torch.where(kept, values.clamp_min(TINY).rsqrt(), 0.0)
-        sign = torch.where(vectors.gather(0, vectors.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
-        projection = p.sqrt()[:, None] * vectors * sign * inverse
-        self.projection[0] = projection - p[:, None] * projection.sum(0)
-        self.offset[0] = (p @ inner - inner) @ projection
-
-    def _view(self, x: Tensor, v: int, task: Tensor | None) -> Tensor:
-        name = self.VIEWS[v]
-        if name == "root":
-            return unit_rows(x.sign() * x.abs().sqrt())
-        if name == "standard":
-            return unit_rows((x - pick(self.centre, task)) / pick(self.deviation, task))
-        return x - pick(self.centre, task)
-
-    def _kernel(self, x: Tensor, v: int, task: Tensor | None) -> Tensor:
-        """k_v(x, landmarks): (T, N, m)."""
-        u, z = self._view(x, v, task), self._view(pick(self.landmarks, task), v, task)
-        inner = u @ z.mT
-        if self.VIEWS[v] == "linear":
-            return inner
-        square = u.square().sum(-1, keepdim=True) - 2 * inner + z.square().sum(-1).unsqueeze(-2)
-        distance = pick(self.distance, task)[..., v]
-        return torch.exp(-square.clamp_min(0) / distance.reshape(-1, *[1] * (square.dim() - 1)))
-
     def forward(self, x: Tensor, task: Tensor | None = None) -> Tensor:
-        total = x.new_zeros(*x.shape[:-1], self.landmarks.shape[1])
         coefficient = pick(self.coefficient, task)  # (V,) or (T, V)
-        for v in range(len(self.VIEWS)):
-            if bool((coefficient[..., v] != 0).any()):
-                total = total + coefficient[..., v].reshape(-1, *[1] * (x.dim() - 1)) * self._kernel(x, v, task)
+        used = self.coefficient.ne(0).any(0)
+        total = x.new_zeros(*x.shape[:-1], self.landmarks.shape[1])
+        for v, part in zip(used.nonzero().flatten().tolist(), self._kernels(x, task, used), strict=True):
+            total = torch.addcmul(total, coefficient[..., v].reshape(-1, *[1] * (x.dim() - 1)), part)
         return total @ pick(self.projection, task) + pick(self.offset, task)
+
+    def _kernels(self, x: Tensor, task: Tensor | None, shares: Tensor) -> list[Tensor]:
+        """k_v(x, landmarks) of every candidate whose share is not 0, in order: (T, N, m) each."""
+        inner: dict[str, Tensor] = {}
+        square: dict[str, Tensor] = {}
+        found = []
+        for v in shares.nonzero().flatten().tolist():
+            view, kind, width = CANDIDATES[v]
+            if view not in inner:
+                number = VIEWS.index(view)
+                u = self.views(number, x, task)
+                z = self._landmark_view(number, task)
+                inner[view] = u @ z.mT
+                norms = u.square().sum(-1, keepdim=True) + z.square().sum(-1).unsqueeze(-2)
+                square[view] = (norms - 2 * inner[view]).clamp_min(0)
+            if kind == "linear":
+                found.append(inner[view])
+            elif kind == "gauss":
+                found.append(torch.exp(square[view] / (-2 * width)))
+            else:
+                found.append(torch.exp((square[view] / 2).sqrt() / -width))
+        return found
+
+    def _landmark_view(self, number: int, task: Tensor | None) -> Tensor:
+        """A view of the landmarks, kept after the first call."""
+        kept = self.__dict__.setdefault("_kept_views", {})
+        key = (number, self.landmarks.dtype, self.landmarks.device)
+        if key not in kept:
+            kept[key] = self.views(number, self.landmarks)
+        return pick(kept[key], task)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_kept_views"}
 
 
 def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:

@@ -16,7 +16,6 @@ from vmtl.heads import (
     AmortisedHead,
     DirectHead,
     Head,
-    Moments,
     class_statistics,
     logit_moments,
     sample_logits,
@@ -25,6 +24,8 @@ from vmtl.likelihoods import Categorical, GaussianNoise, Likelihood
 from vmtl.method import Method
 from vmtl.noise import Noise
 from vmtl.priors import W_PRIORS, Z_PRIORS, Context, PriorSettings, WPrior, ZPrior
+from vmtl.priors.gumbel_mixture import GumbelMixtureW
+from vmtl.relatedness import Mixture
 from vmtl.settings import Settings
 from vmtl.weighting import WEIGHTINGS
 
@@ -35,11 +36,10 @@ class Outputs:
 
     q_z: Posterior  # (T, N, K)
     q_w: Posterior  # (T, C, K+1)
-    logits: Tensor | Moments  # (S, T, N, C), or their moments
+    nll: Tensor  # (T, N) of every row, the mean over draws
     kl_z: Tensor  # (T,) mean over rows
     kl_w: Tensor  # (T,)
-    entropy: Tensor  # (T,) C K sum_i alpha log alpha
-    noise: Noise
+    entropy: Tensor  # (T,) C K KL(alpha || alpha at the start)
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Layout:
         )
 
     def to(self, device: str) -> Layout:
-        """The same shapes on another device; on ``meta`` they have no memory."""
-        moved = {name: getattr(self, name).to(device) for name in ("class_mask", "task_rows", "spread", "statistics")}
+        """The same shapes on another device; on ``meta`` they have no memory. The small class mask stays."""
+        moved = {name: getattr(self, name).to(device) for name in ("task_rows", "spread", "statistics")}
         return replace(self, **moved)
 
 
@@ -104,8 +104,9 @@ class Model(nn.Module):
         self.tied = settings.tie_mixing and mixes_w and mixes_z
         self.mixing_w = Mixing(self.n_tasks, settings.mixing) if mixes_w else None
         self.mixing_z = Mixing(self.n_tasks, settings.mixing) if mixes_z and not self.tied else None
-        log_scale = torch.tensor(settings.logit_scale).log()
+        log_scale = torch.tensor(settings.logit_scale or 1.0).log()
         self.log_logit_scale = nn.Parameter(log_scale, requires_grad=settings.learn_logit_scale)
+        self._scales_logits = settings.learn_logit_scale or settings.logit_scale != 1
         self.likelihood: Likelihood = (
             Categorical(layout.class_mask, settings.all_classes)
             if layout.is_classification
@@ -124,6 +125,15 @@ class Model(nn.Module):
         attention = Attention(rows) if Z_PRIORS[name].mixes else None
         self.prior_z = Z_PRIORS[name](self._prior_settings(), rows, attention, self.encoder.latent_dim)
         self.prior_z.to(rows.x)
+
+    def start_from(self, mixture: Mixture) -> None:
+        """Begin at inferred mixing weights and sharing strengths instead of uniform ones."""
+        for mixing in (self.mixing_w, self.mixing_z):
+            if mixing is not None:
+                mixing.start_from(mixture.alpha.to(self.task_rows))
+        if isinstance(self.prior_w, GumbelMixtureW) and self.settings.sharing is None:
+            self.prior_w.sharing.copy_(mixture.sharing)
+            self.prior_w.variance.copy_(mixture.variance)
 
     def detach_rows(self) -> None:
         """Forget the training rows: predictions do not need the prior of z."""
@@ -219,19 +229,24 @@ class Model(nn.Module):
         none = batch.weight.new_zeros(self.n_tasks)
         kl_w = none if self.prior_w is None else self.prior_w.penalty(q_w, context)
         kl_z = none if self.prior_z is None else self.prior_z.kl(q_z, context)
-        return Outputs(q_z, q_w, self._logits(q_z, q_w, noise), kl_z, kl_w, self._entropy(q_w), noise)
+        return Outputs(q_z, q_w, self._nll(q_z, q_w, batch.y, noise), kl_z, kl_w, self._entropy(q_w))
 
-    def _logits(self, q_z: Posterior, q_w: Posterior, noise: Noise) -> Tensor | Moments:
-        scale = self.logit_scale
+    def _nll(self, q_z: Posterior, q_w: Posterior, y: Tensor, noise: Noise) -> Tensor:
+        """-log p(y | z, w) of every row, averaged over draws; logits = s0 w . [z; 1] scale w, which is small."""
+        n_z, n_w = self.settings.n_z, self.settings.n_w
+        if self._scales_logits:
+            q_w = q_w.times(self.logit_scale)
         if self.settings.estimator == "moment" and (q_z.stochastic or q_w.stochastic):
-            moments = logit_moments(q_z, q_w)
-            return Moments(scale * moments.mean, scale.square() * moments.variance)
-        return scale * sample_logits(q_z, q_w, noise, self.settings.n_z, self.settings.n_w)
+            return self.likelihood.nll_moments(logit_moments(q_z, q_w), y, noise, n_w)
+        if isinstance(q_z, Gaussian) and isinstance(q_w, Gaussian):
+            return self.likelihood.nll_sampled(q_z, q_w, y, noise, n_z, n_w)
+        return self.likelihood.nll(sample_logits(q_z, q_w, noise, n_z, n_w), y)
 
     def _entropy(self, q_w: Posterior) -> Tensor:
-        """C K sum_i alpha log alpha: as if every weight had its own indicator of the task it comes from."""
+        """C K KL(alpha || alpha at the start): as if every weight had its own indicator of the task it comes from.
+
+        From a uniform start this is C K sum_i alpha log alpha up to a constant.
+        """
         if self.mixing_w is None or self.mixing_w.log_pi is None or not self.settings.entropy_weight:
             return q_w.mean.new_zeros(self.n_tasks)
-        alpha = self.mixing_w.probabilities()
-        plogp = (alpha * alpha.clamp_min(torch.finfo(alpha.dtype).tiny).log()).sum(-1)  # (T,)
-        return float(q_w.mean[0].numel()) * plogp
+        return float(q_w.mean[0].numel()) * self.mixing_w.divergence()

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from vmtl.batches import Batch
-from vmtl.heads import Moments
 from vmtl.model import Model, Outputs
 
 
@@ -33,20 +32,15 @@ class Scales:
 
 def terms(model: Model, outputs: Outputs, batch: Batch) -> Terms:
     """The terms of every task."""
-    if isinstance(outputs.logits, Moments):
-        draws = model.settings.n_z * model.settings.n_w
-        rows = model.likelihood.nll_moments(outputs.logits, batch.y, outputs.noise, draws)
-    else:
-        rows = model.likelihood.nll(outputs.logits, batch.y)
-    return Terms(batch.mean(rows), outputs.kl_z, outputs.kl_w, outputs.entropy)
+    return Terms(batch.mean(outputs.nll), outputs.kl_z, outputs.kl_w, outputs.entropy)
 
 
 def task_losses(model: Model, values: Terms, scales: Scales) -> Tensor:
-    """nll + kl_scale_z KL_z + (kl_scale_w KL_w + entropy_weight C K sum alpha log alpha) / N_t: (T,).
+    """nll + kl_scale_z KL_z + (kl_scale_w KL_w + entropy_weight C K KL(alpha || start)) / N_t: (T,).
 
     With both scales 1 and no entropy term this is minus the ELBO of the task divided by N_t.
     """
-    shared = scales.kl_w * values.kl_w + scales.entropy * values.entropy
+    shared = scales.kl_w * values.kl_w + scales.entropy * values.entropy + model.likelihood.penalty()
     return values.nll + scales.kl_z * values.kl_z + shared / model.task_rows
 
 

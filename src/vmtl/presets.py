@@ -14,6 +14,8 @@ PRESETS: dict[str, Settings] = {
         encoder="mlp",
         dropout=0.7,
         scale_input=False,
+        select=False,
+        relatedness="uniform",
         logit_scale=1.0,
         learn_logit_scale=False,
         sharing=1.0,
@@ -40,6 +42,8 @@ PRESETS: dict[str, Settings] = {
     "released": Settings(
         encoder="noisy-linear",
         scale_input=False,
+        select=False,
+        relatedness="uniform",
         logit_scale=1.0,
         learn_logit_scale=False,
         sharing=1.0,

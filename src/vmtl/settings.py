@@ -24,17 +24,19 @@ class Settings:
     hidden_dim: int = 512
     dropout: float = 0.0
     scale_input: bool = True
-    logit_scale: float = 5.0
-    learn_logit_scale: bool = True
+    select: bool = True  # kernel shares, task correlation and scales from the training rows
+    relatedness: Literal["evidence", "uniform"] = "evidence"  # where the mixing weights start
+    logit_scale: float | None = None  # None: selected
+    learn_logit_scale: bool = False
     initial_w_scale: float = 0.1
     # priors
-    sharing: float = 0.95
+    sharing: float | None = None  # None: inferred per task
     kl_form: Form = "bound"
     mixing: Mode = "gumbel"
     tie_mixing: bool = False
     prior_gradient_w: PriorGradient = "detached"
     prior_gradient_z: PriorGradient = "both"
-    entropy_weight: float = 0.1
+    entropy_weight: float = 1.0
     bayesian_z: bool = True
     bayesian_w: bool = True
     # objective
@@ -47,8 +49,8 @@ class Settings:
     task_weight: Literal["tasks", "rows"] = "rows"
     all_classes: bool = False
     # optimisation
-    max_steps: int = 400
-    learning_rate: Schedule = ("cosine", 0.05, 0.02)
+    max_steps: int = 150
+    learning_rate: Schedule = ("cosine", 0.1, 0.02)
     network_rate: float = 0.04  # learning rates of single groups, as a multiple of the schedule
     mixing_rate: float = 0.6
     scale_rate: float = 0.6
@@ -62,14 +64,15 @@ class Settings:
     predict_w: int = 10
 
     def __post_init__(self) -> None:
-        _between("sharing", self.sharing, 0, 1)
+        if self.sharing is not None:
+            _between("sharing", self.sharing, 0, 1)
         _between("dropout", self.dropout, 0, 0.999)
         for name in ("latent_dim", "hidden_dim", "n_z", "n_w", "max_steps", "predict_z", "predict_w"):
             value = getattr(self, name)
             if int(value) != value or value < 1:
                 raise ValueError(f"{name} must be a positive integer; got {value!r}.")
         for name in ("logit_scale", "initial_w_scale"):
-            if not getattr(self, name) > 0:
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive; got {getattr(self, name)!r}.")
         for name in ("entropy_weight", "weight_decay"):
             if not getattr(self, name) >= 0:
@@ -102,6 +105,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "mixing": ("gumbel", "learnable", "mean"),
     "prior_gradient_w": ("detached", "both"),
     "prior_gradient_z": ("detached", "both"),
+    "relatedness": ("evidence", "uniform"),
     "estimator": ("sampled", "moment"),
     "task_weight": ("tasks", "rows"),
     "predictive": ("monte-carlo", "moment", "mean"),

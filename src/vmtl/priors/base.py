@@ -22,7 +22,7 @@ PriorGradient = Literal["detached", "both"]
 class PriorSettings:
     """How the mixture priors are read; the other priors ignore it."""
 
-    sharing: float = 1.0
+    sharing: float | None = 1.0  # None: inferred per task
     kl_form: Form = "bound"
     gradient_w: PriorGradient = "detached"
     gradient_z: PriorGradient = "both"

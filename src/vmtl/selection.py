@@ -1,0 +1,134 @@
+"""Kernel shares, task correlation and prior scale from the training rows, by closed-form leave-one-out.
+
+The exact Gaussian version of the model is a least-squares Gaussian process with kernel B_tt' k(x, x'), where
+B = (1 - rho) I + rho 11' correlates the tasks' weights: given the others, w_t has the mean r sum_i alpha_ti w_i, the
+paper's prior. Its leave-one-out predictions cost one factorisation, so that everything a user would have to tune
+is found by following the gradient of their score.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from vmtl.batches import Rows
+from vmtl.kernels import CANDIDATES, KernelMap
+
+#: Most rows that selection looks at.
+MAX_ROWS = 320
+STEPS, RATE = 40, 0.15
+#: Prior share of the linear kernels together, and the strength (nats per kernel) of the pull towards the prior.
+LINEAR_SHARE, PULL = 0.4, 0.1
+#: Prior mean and deviation of logit rho, log lambda, log bias variance and log temperature.
+CENTRE = (math.log(0.9 / 0.1), math.log(0.1), math.log(0.3), math.log(7.0))
+DEVIATION = (1.0, 2**0.5, 2**0.5, 0.5**0.5)
+#: Range of the logit scale.
+SCALE_RANGE = (0.5, 10.0)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the training rows say about the model."""
+
+    shares: Tensor  # (V,) of the candidate kernels
+    correlation: float  # rho between the weights of two tasks
+    scale: float  # s0, of the logits or of the standardised target
+    bias: float  # prior variance of the bias, in units of the kernel's
+    noise: float  # deviation of the noise of a regression, in units of the standardised target
+
+
+def prior_shares() -> Tensor:
+    """The shares before any row is seen: LINEAR_SHARE over the linear kernels, the rest over the others."""
+    linear = torch.tensor([kind == "linear" for _, kind, _ in CANDIDATES])
+    shares = torch.where(linear, LINEAR_SHARE / linear.sum(), (1 - LINEAR_SHARE) / (~linear).sum())
+    return shares.double()
+
+
+def thin(rows: Rows, limit: int, seed: int) -> Tensor:
+    """Numbers of at most ``limit`` rows: whole tasks if there are more than 20, else rows at random."""
+    generator = torch.Generator().manual_seed(seed)
+    n = len(rows.y)
+    if n <= limit:
+        return torch.arange(n)
+    if rows.n_tasks <= 20:
+        return torch.randperm(n, generator=generator)[:limit].sort().values
+    order = torch.randperm(rows.n_tasks, generator=generator)
+    counts = torch.bincount(rows.task.cpu(), minlength=rows.n_tasks)[order]
+    kept = order[counts.cumsum(0) - counts < limit]
+    return torch.isin(rows.task.cpu(), kept).nonzero().flatten()
+
+
+def select(rows: Rows, seed: int) -> Selection:
+    """Follow the gradient of the leave-one-out score over shares, rho, lambda, bias variance and temperature."""
+    own = thin(rows, MAX_ROWS, seed)
+    x, y, task, weight = (v.cpu()[own] for v in (rows.x, rows.y, rows.task, rows.weight))
+    weight = weight.double() / weight.double().mean()
+    kernels = KernelMap.learn(x, weight).centred_kernels()  # (V, n, n)
+    target = F.one_hot(y, rows.n_classes).double() if rows.is_classification else y.double()[:, None]
+    target = target - (weight[:, None] * target).sum(0) / weight.sum()  # (n, C)
+    score = _Score(kernels, task, target, y if rows.is_classification else None, weight)
+    log_shares = prior_shares().log().requires_grad_()
+    numbers = torch.tensor(CENTRE, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.Adam([log_shares, numbers], lr=RATE, betas=(0.8, 0.9))
+    best, found = math.inf, None
+    for step in range(STEPS):
+        optimiser.param_groups[0]["lr"] = RATE * (1 - 0.8 * step / STEPS)
+        loss = score(log_shares, numbers)
+        if float(loss) < best:
+            best, found = float(loss), score.reading(log_shares.softmax(0).detach())
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    if found is None:
+        raise FloatingPointError("The features are too extreme to select a kernel; scale the columns of X.")
+    return found
+
+
+class _Score:
+    """Minus the leave-one-out log likelihood, plus what departs from the prior.
+
+    With A = B . (K + b) + lambda / weight and a = A^-1 y, the prediction of row n without row n is
+    y_n - a_n / (A^-1)_nn. Classification scores softmax(temperature * prediction); regression the Gaussian
+    density of the left-out targets, its scale profiled out.
+    """
+
+    def __init__(self, kernels: Tensor, task: Tensor, target: Tensor, label: Tensor | None, weight: Tensor) -> None:
+        self.kernels, self.target, self.label, self.weight = kernels, target, label, weight
+        self.same = (task[:, None] == task).double()
+        self.prior = prior_shares()
+        self.centre = torch.tensor(CENTRE, dtype=torch.float64)
+        self.deviation = torch.tensor(DEVIATION, dtype=torch.float64)
+
+    def __call__(self, log_shares: Tensor, numbers: Tensor) -> Tensor:
+        rho = numbers[0].sigmoid()
+        ridge, bias, temperature = numbers[1:].exp()
+        kernel = torch.tensordot(log_shares.softmax(0), self.kernels, 1) + bias
+        covariance = (rho + (1 - rho) * self.same) * kernel + torch.diag((ridge + 1e-4) / self.weight)
+        inverse = torch.cholesky_inverse(torch.linalg.cholesky(covariance))
+        solved, diagonal = inverse @ self.target, inverse.diagonal()
+        if self.label is not None:
+            logits = temperature * (self.target - solved / diagonal[:, None])  # (n, C)
+            nll = (self.weight * F.cross_entropy(logits, self.label, reduction="none")).sum()
+            p = logits.detach().softmax(-1)
+            curvature = (1 - p.square().sum(-1).mean()) / max(1, p.shape[1] - 1)
+            self._scale = float((curvature * ridge.detach()).clamp_min(1e-6).rsqrt().clamp(*SCALE_RANGE))
+            self._noise = 1.0
+        else:
+            n = len(self.target)
+            square = (self.weight * solved[:, 0].square() / diagonal).sum() / n
+            nll = 0.5 * n * square.log() - 0.5 * diagonal.log().sum()
+            spread = (self.target * solved).sum().detach() / n
+            self._scale = float(spread.clamp_min(1e-8).sqrt())
+            self._noise = float((spread * (ridge.detach() + 1e-4)).clamp_min(1e-8).sqrt())
+        self._rho, self._bias = float(rho), float(bias)
+        pull = (self.prior * (self.prior.log() - log_shares.log_softmax(0))).sum()
+        away = 0.5 * ((numbers - self.centre) / self.deviation).square().sum()
+        return nll + PULL * len(self.prior) * pull + away
+
+    def reading(self, shares: Tensor) -> Selection:
+        """What the last call was about."""
+        return Selection(shares, self._rho, self._scale, self._bias, self._noise)

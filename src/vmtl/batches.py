@@ -52,8 +52,14 @@ class Rows:
         return index, mask
 
     def batch(self, index: Tensor, mask: Tensor) -> Batch:
-        """The batch of rows ``index`` (T, N); weights sum to 1 per task and are 0 outside ``mask``."""
+        """The batch of rows ``index`` (T, N); weights sum to 1 per task and are 0 outside ``mask``.
+
+        Padding, and rows that weigh nothing, become copies of a row of their task that counts: a class that the
+        task never saw would have an infinite loss, and 0 times that is not a number.
+        """
         weight = torch.where(mask, self.weight[index], 0.0)
+        counted = weight > 0
+        index = torch.where(counted, index, index.gather(1, counted.int().argmax(1, keepdim=True)))
         weight = weight / weight.sum(-1, keepdim=True).clamp_min(torch.finfo(weight.dtype).tiny)
         return Batch(self.x[index], self.y[index], weight, index)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 #: Raised when the meaning of a job's fields changes, so that old records are not taken for new ones.
@@ -41,20 +42,19 @@ class Job:
     measure: tuple[str, ...] = ()
     source: str = "real"
     smoke: bool = False
-    id: str = field(init=False, compare=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def id(self) -> str:
+        """16 hexadecimal digits of the hash of all arguments."""
         arguments = {**self.arguments(), "job_version": JOB_VERSION}
-        del arguments["variant"]  # a label, not an argument
         text = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
-        object.__setattr__(self, "id", hashlib.sha256(text.encode()).hexdigest()[:16])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def arguments(self) -> dict[str, Any]:
-        """The fields as plain JSON data, without the id."""
-        values = asdict(self)
-        values.pop("id", None)
-        values["fraction"] = float(self.fraction)
-        return values | {"candidates": list(self.candidates), "measure": list(self.measure)}
+        """The fields as plain JSON data, without ``variant``, which is a label and changes no result."""
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "variant"}
+        lists = {"candidates": list(self.candidates), "measure": list(self.measure)}
+        return {**values, **lists, "fraction": float(self.fraction)}
 
     @classmethod
     def from_arguments(cls, values: Mapping[str, Any]) -> Job:

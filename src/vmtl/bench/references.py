@@ -164,6 +164,6 @@ def _countable(part: Problem, held: Problem) -> Array:
 
 
 def _loss(held: Problem, found: Array) -> Array:
-    if not held.is_classification:
-        return np.square(held.y - found)
-    return -np.log(np.maximum(found[np.arange(len(found)), held.y], 1e-300))
+    likely = found[np.arange(len(found)), held.y] if held.is_classification else None
+    lost: Array = np.square(held.y - found) if likely is None else -np.log(np.maximum(likely, 1e-300))
+    return lost

@@ -1,0 +1,103 @@
+"""Intervals and tests over runs: what can be said about means, differences and single tasks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+LEVEL = 0.95
+#: Differences smaller than this, in the unit of the score, are ties.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean, the half width of its 95 % t-interval (None from one value) and the number of values."""
+
+    mean: float
+    half: float | None
+    n: int
+
+    @property
+    def low(self) -> float:
+        return self.mean - (self.half if self.half is not None else math.inf)
+
+    @property
+    def high(self) -> float:
+        return self.mean + (self.half if self.half is not None else math.inf)
+
+
+def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
+    """mean +- t_{(1 + level) / 2, n - 1} s / sqrt(n)."""
+    n = len(values)
+    mean = float(np.mean(values)) if n else math.nan
+    if n < 2:
+        return Interval(mean, None, n)
+    half = stats.t.ppf((1 + level) / 2, n - 1) * np.std(values, ddof=1) / math.sqrt(n)
+    return Interval(mean, float(half), n)
+
+
+def sampling_half_width(accuracy: Sequence[float], n_test: Sequence[int], level: float = LEVEL) -> float:
+    """Half width from the finite test set of a mean accuracy over T tasks: z sqrt(sum_t p (1 - p) / n_t) / T."""
+    p, n = np.asarray(accuracy, dtype=float), np.asarray(n_test, dtype=float)
+    return float(stats.norm.ppf((1 + level) / 2) * math.sqrt(np.sum(p * (1 - p) / n)) / len(p))
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Differences a - b on the same splits: their interval, and how often a was better, equal or worse."""
+
+    difference: Interval
+    wins: int
+    ties: int
+    losses: int
+
+    @property
+    def sure(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.difference.half is not None and (self.difference.low > 0 or self.difference.high < 0)
+
+
+def paired(a: Mapping[object, float], b: Mapping[object, float], higher_is_better: bool = True) -> Paired | None:
+    """Compare scores by split key; None where no split is common to both. Positive is better for a."""
+    sign = 1.0 if higher_is_better else -1.0
+    gains = [sign * (a[key] - b[key]) for key in a if key in b]
+    if not gains:
+        return None
+    wins, losses = sum(gain > TIE for gain in gains), sum(gain < -TIE for gain in gains)
+    return Paired(t_interval(gains), wins, len(gains) - wins - losses, losses)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction: adjusted p-values in the given order."""
+    order = np.argsort(p_values, kind="stable")
+    adjusted, largest = np.empty(len(p_values)), 0.0
+    for rank, index in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest
+    return [float(value) for value in adjusted]
+
+
+def worse_p_value(gains: Sequence[float]) -> float:
+    """One-sided t-test over splits that the mean gain is negative; 1 where it cannot be tested."""
+    values = np.asarray(gains, dtype=float)
+    if len(values) < 2:
+        return 1.0
+    spread = values.std(ddof=1)
+    if spread < 1e-12:
+        return 0.0 if values.mean() < -TIE else 1.0
+    return float(stats.t.cdf(values.mean() / (spread / math.sqrt(len(values))), len(values) - 1))
+
+
+def negative_transfer(gains: Mapping[str, Sequence[float]], level: float = LEVEL) -> dict[str, float]:
+    """Tasks that are worse off than alone, with Holm's correction over tasks: name to adjusted p-value.
+
+    gains : per task, its gain over the per-task reference row on every split.
+    """
+    names = list(gains)
+    adjusted = holm([worse_p_value(gains[name]) for name in names])
+    return {name: p for name, p in zip(names, adjusted, strict=True) if p < 1 - level}

@@ -1,0 +1,121 @@
+"""``vmtl bench``: run suites, show their tables, list them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+app = typer.Typer(help="Reproduce the paper's tables and figures.", no_args_is_help=True)
+
+Suites = Annotated[list[Path], typer.Argument(help="Suite files, such as benchmarks/table_office_caltech.toml.")]
+Data = Annotated[Path | None, typer.Option(help="Folder with the data sets, or with data/ and splits/.")]
+Splits = Annotated[Path | None, typer.Option(help="Folder with split documents; default DATA/splits.")]
+Out = Annotated[Path, typer.Option(help="Folder of the records; a stopped run goes on from it.")]
+Smoke = Annotated[bool, typer.Option("--smoke", help="A few rows and steps; stand-ins where data is missing.")]
+DataSets = Annotated[list[str] | None, typer.Option("--only", help="Only this data set; may be repeated.")]
+Fractions = Annotated[list[float] | None, typer.Option("--fraction", help="Only this percentage; may be repeated.")]
+
+
+@app.command()
+def run(
+    suites: Suites,
+    data: Data = None,
+    splits: Splits = None,
+    engine: Annotated[str, typer.Option(help="local or ray.")] = "local",
+    workers: Annotated[int, typer.Option(help="Jobs at the same time, one thread each.")] = 2,
+    address: Annotated[str | None, typer.Option(help="Address of a Ray cluster.")] = None,
+    out: Out = Path("runs"),
+    smoke: Smoke = False,
+    only: DataSets = None,
+    fraction: Fractions = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress table.")] = False,
+) -> None:
+    """Compute every job of the suites that has no record yet, and write their tables."""
+    from vmtl.bench.engines import Place, get_engine
+    from vmtl.bench.progress import Watcher
+    from vmtl.bench.records import load_records
+    from vmtl.bench.runner import resolve, run_suites
+    from vmtl.bench.show import write_suite
+    from vmtl.bench.suite import load_suites, narrow
+
+    def report(text: str) -> None:
+        typer.echo(text, err=True)
+
+    try:
+        place = Place(data, splits)
+        read = [narrow(suite, only or (), fraction or ()) for file in suites for suite in load_suites(file)]
+        wanted = resolve([suite for suite in read if suite.jobs], place, smoke)
+        outcome = run_suites(wanted, get_engine(engine, workers, address), place, out, Watcher(not quiet), report)
+        records = load_records(out).records
+        for suite in wanted:
+            typer.echo(str(write_suite(suite, records, out / "tables")[0]))
+    except (ValueError, OSError, ImportError, RuntimeError) as error:
+        _fail(error)
+    stand_ins = sorted({job.data for suite in wanted for job in suite.jobs if job.source == "stand-in"})
+    if stand_ins:
+        report(f"Synthetic stand-ins took the place of {', '.join(stand_ins)}: the numbers mean nothing.")
+    report(
+        f"{outcome.total} jobs: {outcome.found} found done, {outcome.computed} computed, {len(outcome.failed)} failed."
+    )
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    suites: Suites,
+    data: Data = None,
+    splits: Splits = None,
+    out: Out = Path("runs"),
+    smoke: Smoke = False,
+    only: DataSets = None,
+    fraction: Fractions = None,
+    results_md: Annotated[Path | None, typer.Option(help="Also write this file, with all suites in it.")] = None,
+) -> None:
+    """Print the suites' tables from the records in OUT, and write them as Markdown and HTML to OUT/tables."""
+    from vmtl.bench.layouts import suite_tables
+    from vmtl.bench.records import load_records
+    from vmtl.bench.show import results_markdown, write_suite
+    from vmtl.bench.suite import load_suites, narrow, shrink
+    from vmtl.bench.tables import to_markdown
+
+    try:
+        read = [narrow(suite, only or (), fraction or ()) for file in suites for suite in load_suites(file)]
+        wanted = [shrink(suite, data, splits) if smoke else suite for suite in read if suite.jobs]
+        loaded = load_records(out)
+        for problem in loaded.problems:
+            typer.echo(problem, err=True)
+        for suite in wanted:
+            typer.echo(to_markdown(suite_tables(suite, loaded.records)))
+            write_suite(suite, loaded.records, out / "tables")
+        if results_md is not None:
+            command = f"vmtl bench show {' '.join(map(str, suites))} --results-md {results_md}"
+            results_md.write_text(results_markdown(wanted, loaded.records, command), encoding="utf-8")
+    except (ValueError, OSError) as error:
+        _fail(error)
+
+
+@app.command(name="list")
+def list_suites(
+    folder: Annotated[Path, typer.Argument(help="Folder of suite files.")] = Path("benchmarks"),
+    out: Out = Path("runs"),
+) -> None:
+    """List the suites of a folder: title, jobs, and how many have a record."""
+    from vmtl.bench.records import load_records
+    from vmtl.bench.suite import load_suites
+
+    try:
+        done = load_records(out).records
+        for file in sorted(folder.glob("*.toml")):
+            for suite in load_suites(file):
+                ids = {job.id for job in suite.jobs}
+                typer.echo(f"{file}  {suite.title}: {len(ids)} jobs, {len(ids & done.keys())} done")
+    except (ValueError, OSError) as error:
+        _fail(error)
+
+
+def _fail(error: Exception) -> NoReturn:
+    typer.echo(f"Error: {error}", err=True)
+    raise typer.Exit(1) from error

@@ -36,7 +36,7 @@ def _embed(file: Path, digest: str, n_threads: int | None) -> Callable[[Array], 
             export_onnx(pooled_network(file), exported)
         return session_embed(open_session(exported, n_threads))
     except Exception as error:  # the exporter and the file system fail in many ways; torch is always there
-        warnings.warn(f"efficientnet_lite0 runs in torch, about four times slower ({error}).", stacklevel=2)
+        warnings.warn(f"efficientnet_lite0 runs in torch, three to four times slower ({error}).", stacklevel=2)
         return torch_embed(pooled_network(file), n_threads)
 
 

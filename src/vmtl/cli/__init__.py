@@ -15,6 +15,7 @@ from vmtl.cli.fit import fit
 from vmtl.cli.info import info
 from vmtl.cli.methods import methods
 from vmtl.cli.predict import predict
+from vmtl.cli.report import report
 
 app = typer.Typer(
     name="vmtl",
@@ -53,5 +54,5 @@ def main(
     """
 
 
-for _command in (demo, fit, predict, evaluate, features, methods, info):
-    app.command(no_args_is_help=_command in (fit, predict, evaluate, features, info))(_command)
+for _command in (demo, fit, predict, evaluate, report, features, methods, info):
+    app.command(no_args_is_help=_command not in (demo, methods))(_command)

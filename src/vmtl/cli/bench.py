@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -43,16 +43,13 @@ def run(
     def report(text: str) -> None:
         typer.echo(text, err=True)
 
-    try:
-        place = Place(data, splits)
-        read = [narrow(suite, only or (), fraction or ()) for file in suites for suite in load_suites(file)]
-        wanted = resolve([suite for suite in read if suite.jobs], place, smoke)
-        outcome = run_suites(wanted, get_engine(engine, workers, address), place, out, Watcher(not quiet), report)
-        records = load_records(out).records
-        for suite in wanted:
-            typer.echo(str(write_suite(suite, records, out / "tables")[0]))
-    except (ValueError, OSError, ImportError, RuntimeError) as error:
-        _fail(error)
+    place = Place(data, splits)
+    read = [narrow(suite, only or (), fraction or ()) for file in suites for suite in load_suites(file)]
+    wanted = resolve([suite for suite in read if suite.jobs], place, smoke)
+    outcome = run_suites(wanted, get_engine(engine, workers, address), place, out, Watcher(not quiet), report)
+    records = load_records(out).records
+    for suite in wanted:
+        typer.echo(str(write_suite(suite, records, out / "tables")[0]))
     stand_ins = sorted({job.data for suite in wanted for job in suite.jobs if job.source == "stand-in"})
     if stand_ins:
         report(f"Synthetic stand-ins took the place of {', '.join(stand_ins)}: the numbers mean nothing.")
@@ -81,20 +78,17 @@ def show(
     from vmtl.bench.suite import load_suites, narrow, shrink
     from vmtl.bench.tables import to_markdown
 
-    try:
-        read = [narrow(suite, only or (), fraction or ()) for file in suites for suite in load_suites(file)]
-        wanted = [shrink(suite, data, splits) if smoke else suite for suite in read if suite.jobs]
-        loaded = load_records(out)
-        for problem in loaded.problems:
-            typer.echo(problem, err=True)
-        for suite in wanted:
-            typer.echo(to_markdown(suite_tables(suite, loaded.records)))
-            write_suite(suite, loaded.records, out / "tables")
-        if results_md is not None:
-            command = f"vmtl bench show {' '.join(map(str, suites))} --results-md {results_md}"
-            results_md.write_text(results_markdown(wanted, loaded.records, command), encoding="utf-8")
-    except (ValueError, OSError) as error:
-        _fail(error)
+    read = [narrow(suite, only or (), fraction or ()) for file in suites for suite in load_suites(file)]
+    wanted = [shrink(suite, data, splits) if smoke else suite for suite in read if suite.jobs]
+    loaded = load_records(out)
+    for problem in loaded.problems:
+        typer.echo(problem, err=True)
+    for suite in wanted:
+        typer.echo(to_markdown(suite_tables(suite, loaded.records)))
+        write_suite(suite, loaded.records, out / "tables")
+    if results_md is not None:
+        command = f"vmtl bench show {' '.join(map(str, suites))} --results-md {results_md}"
+        results_md.write_text(results_markdown(wanted, loaded.records, command), encoding="utf-8")
 
 
 @app.command(name="list")
@@ -106,16 +100,8 @@ def list_suites(
     from vmtl.bench.records import load_records
     from vmtl.bench.suite import load_suites
 
-    try:
-        done = load_records(out).records
-        for file in sorted(folder.glob("*.toml")):
-            for suite in load_suites(file):
-                ids = {job.id for job in suite.jobs}
-                typer.echo(f"{file}  {suite.title}: {len(ids)} jobs, {len(ids & done.keys())} done")
-    except (ValueError, OSError) as error:
-        _fail(error)
-
-
-def _fail(error: Exception) -> NoReturn:
-    typer.echo(f"Error: {error}", err=True)
-    raise typer.Exit(1) from error
+    done = load_records(out).records
+    for file in sorted(folder.glob("*.toml")):
+        for suite in load_suites(file):
+            ids = {job.id for job in suite.jobs}
+            typer.echo(f"{file}  {suite.title}: {len(ids)} jobs, {len(ids & done.keys())} done")

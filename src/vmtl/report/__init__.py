@@ -1,7 +1,47 @@
-"""What a model is worth, for people: figures, tables and one page that holds them all."""
+"""What a model is worth, for people: figures as Matplotlib axes, tables, and one page that holds them all.
 
+>>> from vmtl.report import gather, plot_relatedness, plot_reliability, render
+"""
+
+from vmtl.report.comparison import Gain, Labelled, compare, gains, names_to_compare
 from vmtl.report.evidence import Evidence, gather
 from vmtl.report.intervals import Interval
+from vmtl.report.page import render
+from vmtl.report.plots_learning import plot_learning
+from vmtl.report.plots_relatedness import plot_arrows, plot_control, plot_relatedness
+from vmtl.report.plots_scores import (
+    plot_confusion,
+    plot_gains,
+    plot_predictions,
+    plot_reliability,
+    plot_scores,
+    plot_uncertainty,
+)
 from vmtl.report.relatedness import Arrow, Control, arrows, even_weight, fit_control
 
-__all__ = ["Arrow", "Control", "Evidence", "Interval", "arrows", "even_weight", "fit_control", "gather"]
+__all__ = [
+    "Arrow",
+    "Control",
+    "Evidence",
+    "Gain",
+    "Interval",
+    "Labelled",
+    "arrows",
+    "compare",
+    "even_weight",
+    "fit_control",
+    "gains",
+    "gather",
+    "names_to_compare",
+    "plot_arrows",
+    "plot_confusion",
+    "plot_control",
+    "plot_gains",
+    "plot_learning",
+    "plot_predictions",
+    "plot_relatedness",
+    "plot_reliability",
+    "plot_scores",
+    "plot_uncertainty",
+    "render",
+]

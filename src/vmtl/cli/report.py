@@ -1,0 +1,98 @@
+"""``vmtl report``: a model and labelled rows -> one HTML page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vmtl.cli._console import command_line, note, show_json
+from vmtl.cli._options import Debug, Json, ModelFile, Quiet
+
+
+def report(
+    model: ModelFile,
+    data: Annotated[Path, typer.Option(help="Labelled rows that were not in training: the page is about these.")],
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    train: Annotated[
+        Path | None, typer.Option(help="The training rows, to fit other methods and the control for comparison.")
+    ] = None,
+    compare: Annotated[
+        list[str] | None, typer.Option(help="A method to compare with; may be repeated. All, if left out.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=0, help="Refits of each kind for the control; 0 is none.")] = 3,
+    title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
+    task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
+    target: Annotated[str | None, typer.Option(help="The target column, if it has another name.")] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Write one self-contained page on a model: scores, who learns from whom, calibration, errors, settings.
+
+    With `--train` the same rows are also learned alone, pooled and by every other method, and the model is refitted
+    with shuffled tasks, to show what chance looks like. A model file holds no training rows, so they must be given.
+    """
+    from vmtl.cli._files import check_output
+    from vmtl.cli._inputs import load_model, read_labelled, target_name, task_name
+    from vmtl.persistence import write_atomically
+    from vmtl.report import Labelled, gather, render
+
+    given = [path for path in (model, data, train) if path is not None]
+    check_output(out, *given)
+    if compare and train is None:
+        raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
+    fitted = load_model(model)
+    problem, tasks, labels = read_labelled(data, fitted, task, target)
+    test = Labelled(problem.X, labels, tasks)
+    evidence = gather(fitted, test.X, test.y, test.tasks)
+    others: dict[str, Any] = {}
+    control = None
+    if train is not None:
+        rows, train_tasks, train_labels = read_labelled(train, fitted, task, target)
+        learned = Labelled(rows.X, train_labels, train_tasks)
+        others, control = fit_others(fitted, learned, test, compare, repeats, not (quiet or json))
+    heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
+    page = render(fitted, evidence, others, control, origin(fitted, model, data, train), heading)
+    write_atomically(out, page.encode())
+    if json:
+        overall = evidence.score(evidence.task >= 0)
+        show_json({"out": str(out), "rows": len(evidence.y), evidence.measure.lower(): overall.value})
+    note(f"{out}: {len(page) / 1e6:.1f} MB; open it in any browser.", quiet or json)
+
+
+def fit_others(
+    model: Any, train: Any, test: Any, wanted: list[str] | None, repeats: int, visible: bool
+) -> tuple[dict[str, Any], Any]:
+    """Other methods on the same rows, and the control where the model has mixing weights to explain."""
+    from vmtl.cli._progress import fits_progress
+    from vmtl.report import arrows, compare, fit_control, names_to_compare
+
+    names = names_to_compare(model, wanted)
+    refits = repeats if arrows(model.alpha_) and len(model.tasks_) > 2 else 0
+    with fits_progress(len(names) + 2 * refits, visible) as done:
+        others = compare(model, train, test, names, done)
+        if not refits:
+            return others, None
+        return others, fit_control(model, train.X, train.y, train.tasks, refits, done=lambda: done("control"))
+
+
+def origin(model: Any, path: Path, data: Path, train: Path | None) -> dict[str, Any]:
+    """Where everything on the page comes from."""
+    from vmtl import __version__
+
+    made = model.metadata_
+    facts: dict[str, Any] = {
+        "model file": path.name,
+        "method": f"{model.method} ({model.method_.name}), preset {model.preset}",
+        "labelled rows": data.name,
+        "training rows": "not given" if train is None else train.name,
+        "rows per task in training": ", ".join(f"{name}: {count}" for name, count in made.get("rows", {}).items()),
+        "seed": model.seed_,
+        "fitted by": made.get("command", "the Python interface"),
+        "page made by": command_line(),
+        "vmtl": __version__,
+    }
+    facts |= {f"{name} at training": version for name, version in made.get("versions", {}).items()}
+    return {name: value for name, value in facts.items() if value != ""}

@@ -1,0 +1,97 @@
+"""The same rows learned in other ways: every method of the library and the plain linear models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import clone
+
+from vmtl.bench.references import REFERENCES, fit_reference
+from vmtl.methods import METHODS
+from vmtl.problem import Array, Problem
+from vmtl.report.evidence import Evidence, gather
+from vmtl.report.intervals import Interval, of_mean
+
+#: Methods that stand for 'every task alone' and 'all rows in one pot'.
+ALONE, POOLED = "stl", "pooled"
+Verdict = Literal["helped", "hurt", "no clear difference"]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled rows: features, targets and tasks as the estimators take them."""
+
+    X: Any
+    y: Array
+    tasks: Array
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a task gains from the others.
+
+    gain : accuracy minus accuracy alone, or the share of the squared error alone that is removed.
+    """
+
+    task: str
+    gain: Interval
+    verdict: Verdict
+
+
+def names_to_compare(model: Any, wanted: Sequence[str] | None = None) -> list[str]:
+    """Methods and reference rows to set beside ``model``; every one that exists, if none is named."""
+    known = [*METHODS, *REFERENCES]
+    unknown = [name for name in wanted or () if name not in known]
+    if unknown:
+        raise ValueError(f"There is no method {unknown[0]!r} to compare with; choose among {', '.join(known)}.")
+    return [name for name in (wanted or known) if name != model.method]
+
+
+def compare(
+    model: Any, train: Labelled, test: Labelled, names: Sequence[str], done: Callable[[str], None] = lambda name: None
+) -> dict[str, Evidence]:
+    """Fit every name on ``train`` with the settings of ``model`` and predict ``test``."""
+    found = {}
+    for name in names:
+        if name in REFERENCES:
+            found[name] = _reference(name, model, train, test)
+        else:
+            other = clone(model).set_params(method=name, verbose=0).fit(train.X, train.y, tasks=train.tasks)
+            found[name] = gather(other, test.X, test.y, test.tasks)
+        done(name)
+    return found
+
+
+def gains(evidence: Evidence, alone: Evidence) -> list[Gain]:
+    """Paired differences of every task that has rows; an interval off 0 is a help or a harm."""
+    found = []
+    for t in evidence.present:
+        rows = evidence.rows(t)
+        scale = 1.0 if evidence.p is not None else float(alone.loss[rows].mean()) or 1.0
+        gain = of_mean((alone.loss[rows] - evidence.loss[rows]) / scale)
+        verdict: Verdict = "helped" if gain.low > 0 else "hurt" if gain.high < 0 else "no clear difference"
+        found.append(Gain(evidence.tasks[t], gain, verdict))
+    return found
+
+
+def _reference(name: str, model: Any, train: Labelled, test: Labelled) -> Evidence:
+    like = gather(model, test.X, test.y, test.tasks)
+    sides = [_problem(model, like, side) for side in (train, test)]
+    found = fit_reference(REFERENCES[name], sides[0], sides[1], None, int(model.seed_) % 2**31)
+    nothing = np.zeros(len(test.y))
+    return Evidence(like.tasks, like.classes, like.task, like.y, found.p, found.mean, found.std, nothing, nothing)
+
+
+def _problem(model: Any, like: Evidence, side: Labelled) -> Problem:
+    """Rows as numbers and codes, with the model's own encoding of raw columns."""
+    X = side.X if model.preprocessor_ is None else model.preprocessor_.transform(side.X)
+    place = {name: code for code, name in enumerate(like.tasks)}
+    task = np.array([place[str(name)] for name in side.tasks], dtype=np.int64)
+    if like.classes is None:
+        return Problem("table", np.asarray(X), np.asarray(side.y, dtype=np.float32), task, like.tasks)
+    label = {name: code for code, name in enumerate(like.classes)}
+    y = np.array([label[str(value)] for value in side.y], dtype=np.int64)
+    return Problem("table", np.asarray(X), y, task, like.tasks, like.classes)

@@ -1,0 +1,20 @@
+"""A section of the page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vmtl.report.figures import Picture
+from vmtl.report.tables import Sheet
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: a heading, paragraphs, pictures, tables, and a list of short lines."""
+
+    name: str
+    title: str
+    words: tuple[str, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    sheets: tuple[Sheet, ...] = ()
+    lines: tuple[str, ...] = ()

@@ -1,0 +1,145 @@
+"""Sections on predictions: how good they are, whom the others helped, whether to trust them, where they err."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vmtl.report import plots_scores as scored
+from vmtl.report import tables
+from vmtl.report.comparison import ALONE, gains
+from vmtl.report.evidence import Evidence
+from vmtl.report.figures import draw, draw_grid
+from vmtl.report.sections import Section
+from vmtl.report.style import WIDTH
+
+#: Reliability diagrams side by side at most.
+MOST_DIAGRAMS = 12
+
+
+def score_section(model: Any, evidence: Evidence, others: Mapping[str, Evidence]) -> Section:
+    """How good the model is on every task, beside the other methods."""
+    overall = evidence.score(np.arange(len(evidence.y)))
+    per_task = ", ".join(f"{evidence.tasks[t]} {evidence.score(evidence.rows(t)).value:.3f}" for t in evidence.present)
+    picture = draw(
+        "scores",
+        lambda ax: scored.plot_scores(evidence, others, ax),
+        height=1.1 + 0.46 * min(len(evidence.present), scored.MOST_SHOWN),
+        title=f"{evidence.measure[0].upper()}{evidence.measure[1:]} of every task",
+        caption="The bar is the 95 % interval over rows." + (" Small dots are further methods." if others else ""),
+        alt=f"{evidence.measure} of every task: {per_task}.",
+    )
+    sheets = [tables.score_sheet(evidence)]
+    words = [f"Over all {len(evidence.y)} rows: {evidence.measure} {overall.value:.3f}."]
+    if others:
+        sheets.append(tables.method_sheet(model.method, evidence, others))
+        words.append("All methods were fitted to the same training rows and scored on the same rows as this model.")
+    else:
+        words.append("Give the training table with --train to see the same rows learned alone, pooled and otherwise.")
+    return Section("scores", "How good is it?", tuple(words), (picture,), tuple(sheets))
+
+
+def gain_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section | None:
+    """Which tasks the others helped or hurt."""
+    if ALONE not in others:
+        return None
+    found = gains(evidence, others[ALONE])
+    counts = {v: sum(gain.verdict == v for gain in found) for v in ("helped", "hurt", "no clear difference")}
+    unit = "accuracy points" if evidence.p is not None else "% of the squared error"
+    picture = draw(
+        "gains",
+        lambda ax: scored.plot_gains(found, ax).set_xlabel(f"gain over alone, {unit}"),
+        height=1.0 + 0.38 * min(len(found), scored.MOST_SHOWN),
+        title="Gain over being learned alone",
+        caption="Right of the line the other tasks helped. Bars are 95 % intervals of paired differences.",
+        alt="; ".join(f"{g.task}: {g.verdict}, {100 * g.gain.value:+.1f} {unit}" for g in found) + ".",
+    )
+    words = (
+        f"{counts['helped']} helped, {counts['hurt']} hurt, {counts['no clear difference']} without a clear difference "
+        "when every task is compared with being learned alone, row by row.",
+    )
+    sheet = tables.gain_sheet(found, evidence, others[ALONE])
+    return Section("gains", "Who was helped, who was hurt?", words, (picture,), (sheet,))
+
+
+def trust_section(evidence: Evidence) -> Section:
+    """Whether stated probabilities and uncertainties hold."""
+    shown: list[int | None] = [None, *evidence.present[: MOST_DIAGRAMS - 1]]
+    columns = 3
+    lines = -(-len(shown) // columns)
+
+    def diagrams(figure: Any) -> None:
+        grid = figure.subplots(lines, columns, squeeze=False).ravel()
+        for ax, task in zip(grid, shown, strict=False):
+            scored.plot_reliability(evidence, task, ax)
+        for ax in grid[len(shown) :]:
+            ax.set_visible(False)
+
+    is_class = evidence.p is not None
+    promise = "probability of the predicted class" if is_class else "level of the interval"
+    truth = "share of right predictions" if is_class else "share of targets inside"
+    reliability = draw_grid(
+        "reliability",
+        diagrams,
+        WIDTH,
+        2.0 * lines,
+        "Reliability of every task",
+        f"Across: {promise}. Up: {truth}. On the dashed line promises hold"
+        + ("; larger dots have more rows." if is_class else "; the gap is the mean distance from it."),
+        _reliability_words(evidence),
+    )
+    wrong, right = evidence.total[evidence.wrong], evidence.total[~evidence.wrong]
+    names = ("wrong", "right") if is_class else ("the larger half of errors", "the smaller half")
+    means = [f"{np.mean(v):.3f}" if len(v) else "none" for v in (wrong, right)]
+    uncertainty = draw(
+        "uncertainty",
+        lambda ax: scored.plot_uncertainty(evidence, ax),
+        height=2.8,
+        title="Uncertainty of right and wrong predictions",
+        caption="A model that knows what it does not know is less certain where it is wrong.",
+        alt=f"Mean total uncertainty of {names[0]}: {means[0]}; of {names[1]}: {means[1]}.",
+    )
+    return Section("trust", "Can its confidence be trusted?", (), (reliability, uncertainty))
+
+
+def _reliability_words(evidence: Evidence) -> str:
+    if evidence.p is not None:
+        found = [f"{evidence.tasks[t]} {evidence.scores(evidence.rows(t))['ece']:.3f}" for t in evidence.present]
+        return "Expected calibration error: " + ", ".join(found) + "."
+    levels, inside = scored.coverage(evidence, np.arange(len(evidence.y)))
+    return f"The 50 % interval holds {inside[9]:.0%} and the {levels[-1]:.0%} interval {inside[-1]:.0%} of the targets."
+
+
+def error_section(evidence: Evidence) -> Section:
+    """Where predictions go wrong."""
+    if evidence.p is None:
+        picture = draw(
+            "predictions",
+            lambda ax: scored.plot_predictions(evidence, ax),
+            height=3.6,
+            title="Predicted against true",
+            caption="On the dashed line they agree. At most 2,000 rows are drawn.",
+            alt=f"Correlation of predicted and true values: {_correlation(evidence):.3f}.",
+        )
+        return Section("errors", "Where does it err?", (), (picture,))
+    counts, names = scored.confusion(evidence), evidence.classes or ()
+    off = [(int(counts[a, b]), a, b) for a, b in np.ndindex(counts.shape) if a != b and counts[a, b]]
+    worst = [f"{names[a]} taken for {names[b]} {n} times" for n, a, b in sorted(off, reverse=True)[:6]]
+    picture = draw(
+        "confusion",
+        lambda ax: scored.plot_confusion(evidence, None, ax),
+        height=1.3 + min(0.5 * len(names), 4.2),
+        title="Confusion matrix, all tasks",
+        caption="Rows are true classes and sum to 1; the diagonal is right.",
+        alt=("Most frequent confusions: " + "; ".join(worst) if worst else "No row is confused") + ".",
+    )
+    return Section("errors", "Where does it err?", (), (picture,), (), tuple(worst))
+
+
+def _correlation(evidence: Evidence) -> float:
+    assert evidence.mean is not None
+    if min(np.std(evidence.mean), np.std(evidence.y)) == 0:
+        return float("nan")
+    return float(np.corrcoef(evidence.y, evidence.mean)[0, 1])

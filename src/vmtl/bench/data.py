@@ -5,20 +5,20 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
 
 from vmtl import datasets
-from vmtl.bench.domains import load_mnist_domains
+from vmtl.bench.domains import draw_task_groups, load_mnist_domains
 from vmtl.bench.job import Job
 from vmtl.problem import Array, Problem
 from vmtl.splits import Split, document_split, random_split
 
 #: Rows per task and, at most, tasks, classes and columns of a stand-in or of a smoke run.
 SMOKE_ROWS, SMOKE_TASKS, SMOKE_CLASSES, SMOKE_COLUMNS = 60, 6, 6, 32
-EMBEDDED = "part of scikit-learn"
+EMBEDDED = "embedded data"
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,13 @@ DATASETS: dict[str, DataSet] = {
         DataSet("mnist-domains", (4, 10, 784), "pixels", ("mnist",), load_mnist_domains),
         DataSet("rotated-mnist", (10, 1, 784), "pixels", ("mnist",), draw=datasets.load_rotated_mnist),
         DataSet("digits-domains", (4, 10, 64), "pixels", load=lambda _: datasets.load_digits_domains()),
+        DataSet("task-groups", (12, 4, 20), "synthetic columns", draw=draw_task_groups),
+        DataSet(
+            "task-groups-without-adversary",
+            (11, 4, 20),
+            "synthetic columns",
+            draw=partial(draw_task_groups, with_adversary=False),
+        ),
         DataSet("rotated-digits", (10, 1, 64), "pixels", load=lambda _: datasets.load_rotated_digits()),
     )
 }
@@ -133,8 +140,8 @@ def prepare(job: Job, root: Path | None, splits: Path | None) -> Prepared:
     if reason := missing_data(job, root, splits):
         raise FileNotFoundError(reason)
     file = find_file(entry, root)
-    if entry.draw is not None and file is not None:
-        problem, split = entry.draw(file, job.fraction, job.seed)
+    if entry.draw is not None:
+        problem, split = entry.draw(file or Path(), job.fraction, job.seed)
     else:
         problem = _whole(job.data, file)
         split = _split(job, problem, find_documents(entry, root, splits))

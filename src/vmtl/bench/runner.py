@@ -28,7 +28,7 @@ class Outcome:
 def resolve(suites: Sequence[Suite], place: Place, smoke: bool) -> list[Suite]:
     """The suites as they will run: shrunk in a smoke run; else data that is missing is an error."""
     if smoke:
-        return [shrink(suite, place.data, place.splits) for suite in suites]
+        return shrink(suites, place.data, place.splits)
     for job in {(job.data, job.split): job for suite in suites for job in suite.jobs}.values():
         if reason := missing_data(job, place.data, place.splits):
             raise FileNotFoundError(reason)

@@ -25,6 +25,8 @@ RUN_KEYS = {
     "data", "fractions", "methods", "references", "preset", "options", "variants", "seeds", "split", "selection",
     "candidates", "measure",
 }  # fmt: skip
+#: Jobs of a smoke run, shared by the suites that it was given.
+SMOKE_JOBS = 40
 SUITE_KEYS = {"title", "layout", "metric", "header", "notes", "run", "paper", "paper_from", "section"}
 PAPER_KEYS = {"data", "fraction", "method", "variant", "metric", "mean", "ci95", "notes"}
 
@@ -161,19 +163,24 @@ def _check_keys(file: Path, content: Mapping[str, Any], allowed: set[str]) -> No
         raise ValueError(f"{file}: unknown key {', '.join(sorted(unknown))}; use {', '.join(sorted(allowed))}.")
 
 
-def shrink(suite: Suite, data: Path | None, splits: Path | None) -> Suite:
-    """The suite as a smoke run: first fraction and seed of every run, a few steps, stand-ins for absent data."""
-    small: list[Job] = []
-    seen: set[tuple[Any, ...]] = set()
+def shrink(suites: Sequence[Suite], data: Path | None, splits: Path | None) -> list[Suite]:
+    """Suites as a smoke run: a few jobs of each with a few steps, and stand-ins for data that is absent."""
+    most = max(SMOKE_JOBS // max(len(suites), 1), 3)
+    return [_shrunk(suite, most, data, splits) for suite in suites]
+
+
+def _shrunk(suite: Suite, most: int, data: Path | None, splits: Path | None) -> Suite:
+    """The first fraction and seed of every row; of too many rows, ``most`` that are evenly spread."""
+    rows: dict[tuple[Any, ...], Job] = {}
     for job in suite.jobs:
-        kind = (job.data, job.split, job.method, job.variant, job.preset)
-        if kind in seen:
-            continue
-        seen.add(kind)
+        rows.setdefault((job.data, job.split, job.method, job.variant, job.preset, job.selection), job)
+    spread = range(len(rows)) if len(rows) <= most else {round(i * (len(rows) - 1) / (most - 1)) for i in range(most)}
+    small = []
+    for index in sorted(spread):
+        job = list(rows.values())[index]
         steps = {} if job.method in REFERENCES else {"max_steps": SMOKE_STEPS}
         candidates = tuple({**_few_draws(options), **steps} for options in job.candidates)
-        absent = missing_data(job, data, splits) is not None
-        source = "stand-in" if absent else "real"
+        source = "real" if missing_data(job, data, splits) is None else "stand-in"
         small.append(replace(job, candidates=candidates, smoke=True, source=source))
     return replace(suite, jobs=tuple(small))
 

@@ -79,7 +79,8 @@ def show(
     from vmtl.bench.tables import to_markdown
 
     read = [narrow(suite, only or (), fraction or ()) for file in suites for suite in load_suites(file)]
-    wanted = [shrink(suite, data, splits) if smoke else suite for suite in read if suite.jobs]
+    read = [suite for suite in read if suite.jobs]
+    wanted = shrink(read, data, splits) if smoke else read
     loaded = load_records(out)
     for problem in loaded.problems:
         typer.echo(problem, err=True)

@@ -1,0 +1,66 @@
+"""The defaults against every method and against what a user would type: tables, then goals.
+
+    python benchmarks/accuracy.py --data DIR --out runs/accuracy [--workers 2] [--json FILE] [--smoke]
+
+Runs the jobs of ``accuracy.toml`` that have no record yet; stopped and started again it goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from vmtl.bench.engines import Place, get_engine
+from vmtl.bench.goals import Goal, measure_goals
+from vmtl.bench.layouts import suite_tables
+from vmtl.bench.progress import Watcher
+from vmtl.bench.records import load_records
+from vmtl.bench.runner import resolve, run_suites
+from vmtl.bench.suite import load_suites, narrow
+from vmtl.bench.tables import Table, to_markdown
+
+SUITE = Path(__file__).with_name("accuracy.toml")
+
+
+def goal_table(goals: list[Goal]) -> Table:
+    """Measured values beside the goals."""
+    words = {True: "yes", False: "no", None: "not measured"}
+    rows = [(g.what, g.goal, "–" if g.value is None else f"{g.value:.3g}", words[g.reached], g.detail) for g in goals]
+    return Table("Goals of the defaults", ("what", "goal", "measured", "reached", "by set"), tuple(rows))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run, print, and return 1 if a job failed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--data", type=Path, help="folder with the data sets, or with data/ and splits/")
+    parser.add_argument("--splits", type=Path, help="folder with split documents; default DATA/splits")
+    parser.add_argument("--out", type=Path, default=Path("runs/accuracy"), help="folder of the records")
+    parser.add_argument("--workers", type=int, default=2, help="jobs at the same time, one thread each")
+    parser.add_argument("--engine", choices=("local", "ray"), default="local")
+    parser.add_argument("--only", action="append", default=[], help="only this data set; may be repeated")
+    parser.add_argument("--json", type=Path, help="write goals and tables to this file too")
+    parser.add_argument("--smoke", action="store_true", help="a few rows and steps of everything")
+    given = parser.parse_args(arguments)
+    place = Place(given.data, given.splits)
+    read = [narrow(suite, given.only) for suite in load_suites(SUITE)]
+    suites = resolve([suite for suite in read if suite.jobs], place, given.smoke)
+    outcome = run_suites(suites, get_engine(given.engine, given.workers), place, given.out, Watcher(), _report)
+    records = load_records(given.out).records
+    tables = [table for suite in suites for table in suite_tables(suite, records)]
+    goals = measure_goals(suites, records)
+    print(to_markdown([*tables, goal_table(goals)]))
+    if given.json is not None:
+        content = {"goals": [asdict(goal) for goal in goals], "tables": [asdict(table) for table in tables]}
+        given.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    return 1 if outcome.failed else 0
+
+
+def _report(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -26,6 +26,14 @@ class Gaussian:
         """Reparameterised draws: mean + scale * noise; draws are the leading axis of ``noise``."""
         return torch.addcmul(self.mean, self.scale, noise)
 
+    def at(self, index: Tensor) -> Gaussian:
+        """The entries ``index`` of the leading axis."""
+        return Gaussian(self.mean[index], self.scale[index])
+
+    def times(self, factor: Tensor) -> Gaussian:
+        """The law of ``factor`` (positive) times a draw."""
+        return Gaussian(factor * self.mean, factor * self.scale)
+
     def kl(self, other: Gaussian) -> Tensor:
         """KL(self || other), summed over the last axis.
 
@@ -59,6 +67,9 @@ class Delta:
     def rsample(self, noise: Tensor) -> Tensor:
         """The mean, once for every draw in the leading axis of ``noise``."""
         return self.mean.expand(len(noise), *self.mean.shape)
+
+    def times(self, factor: Tensor) -> Delta:
+        return Delta(factor * self.mean)
 
     def detach(self) -> Delta:
         return Delta(self.mean.detach())

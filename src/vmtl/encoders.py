@@ -44,7 +44,9 @@ class GroupedLinear(nn.Module):
 
     def forward(self, x: Tensor, task: Tensor | None = None) -> Tensor:
         weight, bias = pick(self.weight, task), pick(self.bias, task)
-        return x @ weight + bias
+        if weight.dim() == 2:
+            return F.linear(x, weight.mT, bias[0])
+        return torch.baddbmm(bias, x, weight)
 
 
 class Encoder(nn.Module):
@@ -157,8 +159,8 @@ class MlpEncoder(Encoder):
         return self.layer1(x, task)  # type: ignore[no-any-return]
 
     def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
-        hidden = F.elu(self.layer2(F.elu(first), task))
+        hidden = F.elu(self.layer2(F.elu(first, inplace=True), task), inplace=True)
         mean = self.mean(hidden, task)
         if self.scale is None:
             return Delta(mean)
-        return Gaussian(mean, F.softplus(self.scale(hidden, task)) + 1e-4)
+        return Gaussian(mean, F.softplus(self.scale(hidden, task)).add_(1e-4))

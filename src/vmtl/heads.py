@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from vmtl.batches import Rows
 from vmtl.distributions import Delta, Gaussian, Posterior
 from vmtl.encoders import GroupedLinear
-from vmtl.noise import Noise
+from vmtl.noise import Noise, antithetic
 
 
 @dataclass(frozen=True)
@@ -74,11 +74,11 @@ class AmortisedHead(nn.Module):
         x = self.statistics
         if noise is not None and self.dropout:
             x = x * noise.keep(tuple(x.shape), self.dropout)
-        hidden = F.elu(self.layer2(F.elu(self.layer1(x))))
+        hidden = F.elu(self.layer2(F.elu(self.layer1(x), inplace=True)), inplace=True)
         mean = self.mean(hidden)  # (T, C, K+1)
         if self.scale is None:
             return Delta(mean)
-        return Gaussian(mean, F.softplus(self.scale(hidden)) + 1e-4)
+        return Gaussian(mean, F.softplus(self.scale(hidden)).add_(1e-4))
 
 
 Head = DirectHead | AmortisedHead
@@ -116,14 +116,19 @@ def sample_logits(q_z: Posterior, q_w: Posterior, noise: Noise, n_z: int, n_w: i
 
     Given z, w . [z; 1] is Gaussian with mean mu_w . [z; 1] and variance sigma_w^2 . [z^2; 1], so M = ``n_w``
     draws of logits replace sampled weight matrices: the law of one fresh w per row. The result is
-    (L * M, T, N, C), with L = ``n_z``; a delta needs one draw only.
+    (L * M, T, N, C), with L = ``n_z``; a delta needs one draw only. The partner of an antithetic draw of z
+    has the opposite noise of w. Training takes ``fused.sampled_loss`` where both are Gaussian.
     """
-    z = q_z.rsample(noise.normal(n_z, *q_z.mean.shape)) if q_z.stochastic else q_z.mean[None]  # (L, T, N, K)
+    if isinstance(q_z, Gaussian):
+        z = q_z.rsample(antithetic(noise.halves(n_z, *q_z.mean.shape), n_z))  # (L, T, N, K)
+    else:
+        z, n_z = q_z.mean[None], 1
     mean = affine(z, q_w.mean)  # (L, T, N, C)
     if not q_w.stochastic:
         return mean
     spread = affine(z.square(), q_w.variance).sqrt()
-    return torch.addcmul(mean, spread, noise.normal(n_w, *mean.shape)).flatten(0, 1)
+    half = noise.halves(n_w, *mean.shape, pairs=2)
+    return torch.addcmul(mean, spread, antithetic(antithetic(half, n_w), n_z, axis=1)).flatten(0, 1)
 
 
 def logit_moments(q_z: Posterior, q_w: Posterior) -> Moments:

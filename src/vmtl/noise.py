@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
+
+
+def antithetic(half: Tensor, draws: int, axis: int = 0) -> Tensor:
+    """[half, -half] along ``axis``, the first ``draws`` of them."""
+    if draws == half.shape[axis]:
+        return half
+    return torch.cat([half, -half.narrow(axis, 0, draws - half.shape[axis])], axis)
 
 
 class Noise:
@@ -18,10 +27,12 @@ class Noise:
         self.generator = torch.Generator(device=device).manual_seed(seed)
 
     def normal(self, draws: int, *shape: int) -> Tensor:
-        half = self._randn((draws + 1) // 2, *shape)
-        if draws == 1:
-            return half
-        return torch.cat([half, half.neg()])[:draws]
+        return antithetic(self._randn((draws + 1) // 2, *shape), draws)
+
+    def halves(self, *shape: int, pairs: int = 1) -> Tensor:
+        """The first halves of antithetic draws, for who puts in the signs himself: the first ``pairs`` axes are
+        halved, rounded up, and ``antithetic`` along them gives all draws."""
+        return self.normal(1, *((size + 1) // 2 for size in shape[:pairs]), *shape[pairs:])[0]
 
     def gumbel(self, *shape: int) -> Tensor:
         """g = -log(-log(u)), u uniform on (0, 1)."""
@@ -30,9 +41,19 @@ class Noise:
         return -(-u.clamp_min(tiny).log()).clamp_min(tiny).log()
 
     def keep(self, shape: tuple[int, ...], dropout: float) -> Tensor:
-        """Inverted dropout mask: 0 with probability ``dropout``, else 1 / (1 - dropout)."""
-        mask = torch.empty(shape, device=self.device, dtype=self.dtype)
-        return mask.bernoulli_(1 - dropout, generator=self.generator).div_(1 - dropout)
+        """Inverted dropout mask: 0 with probability ``dropout``, else 1 / (1 - dropout).
+
+        One 64-bit number decides four entries, so the probability is rounded to 1 / 65536 and the value kept is
+        the inverse of the rounded one: the mean is 1 exactly. A Bernoulli draw for each entry takes ten times
+        as long.
+        """
+        size = math.prod(shape)
+        bits = torch.empty(-(-size // 4), dtype=torch.int64, device=self.device)
+        bits.random_(-(2**63), None, generator=self.generator)
+        kept = min(max(1, round((1 - dropout) * 2**16)), 2**16 - 1)  # of the 2^16 values
+        mask = torch.empty(size, dtype=self.dtype, device=self.device)
+        torch.lt(bits.view(torch.int16)[:size], kept - 2**15, out=mask)
+        return mask.mul_(2**16 / kept).view(shape)
 
     def uniform(self, *shape: int) -> Tensor:
         return torch.rand(shape, generator=self.generator, device=self.device, dtype=self.dtype)

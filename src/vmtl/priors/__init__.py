@@ -2,7 +2,8 @@
 
 from vmtl.priors.base import Context, PriorGradient, PriorSettings, WPrior, ZPrior
 from vmtl.priors.bottleneck import BottleneckZ
-from vmtl.priors.gumbel_mixture import GumbelMixtureW, GumbelMixtureZ
+from vmtl.priors.gumbel_mixture import GumbelMixtureW
+from vmtl.priors.gumbel_mixture_z import GumbelMixtureZ
 from vmtl.priors.learned_gaussian import LearnedGaussianW
 from vmtl.priors.standard_normal import StandardNormalW, StandardNormalZ
 from vmtl.priors.tensor_normal import TensorNormalW

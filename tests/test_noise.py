@@ -37,7 +37,7 @@ def test_gumbel_has_the_mean_and_variance_of_the_law() -> None:
 
 def test_dropout_keeps_the_mean() -> None:
     mask = source().keep((200_000,), 0.7)
-    assert mask.unique().tolist() == pytest.approx([0, 1 / 0.3])
+    assert mask.unique().tolist() == pytest.approx([0, 1 / 0.3], rel=1e-4)  # probabilities are exact to 1 / 65536
     assert float(mask.mean()) == pytest.approx(1, abs=0.02)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vmtl import closed_form
 from vmtl.batches import Rows
 from vmtl.early_stopping import EarlyStopping, StopTraining
 from vmtl.kernels import FeatureMap, KernelMap, ScaledMap, apply_map, from_tensors
@@ -19,7 +20,7 @@ from vmtl.likelihoods import GaussianNoise
 from vmtl.method import Method
 from vmtl.model import Layout, Model
 from vmtl.relatedness import mixture, similarity, uniform_similarity
-from vmtl.selection import Selection, prior_shares, select
+from vmtl.selection import CLASSES, Selection, select
 from vmtl.settings import Settings
 from vmtl.skeleton import check_fits
 from vmtl.training import History, Progress, Trainer
@@ -29,7 +30,7 @@ MAX_LANDMARKS = 512
 #: Rows up to which exact duplicates are merged, and a regression starts from the closed form.
 SMALL = 3000
 #: What is assumed where nothing is selected: other encoders than the kernel, or one per task.
-UNSELECTED = Selection(shares=prior_shares(), correlation=0.9, scale=5.0, bias=1.0, noise=0.5)
+UNSELECTED = Selection(standardise=False, shares=CLASSES.shares(), correlation=0.9, scale=5.0, bias=1.0, noise=0.5)
 Hook = Callable[[Trainer, Progress], None]
 
 
@@ -67,7 +68,7 @@ def make_feature_map(settings: Settings, method: Method, rows: Rows, found: Sele
         def learn(own: Tensor) -> KernelMap:
             if len(own) > MAX_LANDMARKS:
                 own = own[torch.randperm(len(own), generator=generator)[:MAX_LANDMARKS].sort().values]
-            part = KernelMap.learn(rows.x.cpu()[own], rows.weight.cpu()[own])
+            part = KernelMap.learn(rows.x.cpu()[own], rows.weight.cpu()[own], found.standardise)
             return part.mix(found.shares, settings.latent_dim, found.bias**-0.5)
 
         task = rows.task.cpu()
@@ -109,15 +110,21 @@ def fit(
     feature_map = make_feature_map(settings, method, distinct, found, seed).to(rows.x)
     features = apply_map(feature_map, rows)
     layout = Layout.of(features, feature_spread(features, method.encoder == "per task"))
-    settings = settings.with_options(logit_scale=settings.logit_scale or found.scale * found.bias**0.5)
+    scale = found.scale * found.bias**0.5 if method.prior_w is not None else UNSELECTED.scale
+    settings = settings.with_options(logit_scale=settings.logit_scale or scale)
+    if selected:
+        settings = settings.slower(min(1.0, UNSELECTED.scale / found.scale))
     model = Model(method, settings, layout).to(rows.x)
     model.reset(torch.Generator(rows.x.device).manual_seed(seed))
     if method.mixes:
         related = settings.relatedness == "evidence" and rows.n_tasks > 2
         likeness = similarity(features, seed) if related else uniform_similarity(rows.n_tasks)
         model.start_from(mixture(likeness, found.correlation))
+    residual = None
     if isinstance(model.likelihood, GaussianNoise):
         model.likelihood.log_noise.data.fill_(math.log(found.noise))
+        if selected and method.q_w == "gaussian" and method.head == "direct" and len(rows.y) <= SMALL:
+            residual = closed_form.start(model, features, found.noise)
     model.attach(features)
     trainer = Trainer(model, features, seed)
     if prepare is not None:
@@ -130,6 +137,8 @@ def fit(
         trainer.run(hooks)
     if stopper is not None:
         stopper.finish(trainer)
+    if residual is not None:
+        closed_form.calibrate(model, features, residual)
     model.detach_rows()
     return Fitted(feature_map, model.requires_grad_(False), trainer.history)
 

@@ -93,12 +93,12 @@ class KernelMap(FeatureMap):
         self.register_buffer("offset", torch.zeros(groups, 1, size_out))
 
     @classmethod
-    def learn(cls, x: Tensor, weight: Tensor) -> KernelMap:
+    def learn(cls, x: Tensor, weight: Tensor, standardise: bool) -> KernelMap:
         """A map with the rows x (n, D) as landmarks; ``mix`` gives it its kernel."""
         x, weight = x.double(), weight.double()
-        made = cls(1, *x.shape, 1).double()
+        made = cls(1, len(x), x.shape[1], 1).double()
         made.landmarks[0], made.weight[0] = x, weight / weight.sum()
-        made.views = Views.learn(x, made.weight[0])
+        made.views = Views.learn(x, made.weight[0], standardise)
         return made
 
     def centred_kernels(self) -> Tensor:

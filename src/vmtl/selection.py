@@ -9,7 +9,7 @@ is found by following the gradient of their score.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -21,31 +21,45 @@ from vmtl.kernels import CANDIDATES, KernelMap
 #: Most rows that selection looks at.
 MAX_ROWS = 320
 STEPS, RATE = 40, 0.15
-#: Prior share of the linear kernels together, and the strength (nats per kernel) of the pull towards the prior.
-LINEAR_SHARE, PULL = 0.4, 0.1
-#: Prior mean and deviation of logit rho, log lambda, log bias variance and log temperature.
-CENTRE = (math.log(0.9 / 0.1), math.log(0.1), math.log(0.3), math.log(7.0))
-DEVIATION = (1.0, 2**0.5, 2**0.5, 0.5**0.5)
+#: Nats by which columns as they are must beat standardised ones in a table of mixed units.
+MIXED_UNITS = 5.0
 #: Range of the logit scale.
 SCALE_RANGE = (0.5, 10.0)
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What is believed before any row is seen.
+
+    linear : share of the linear kernels together; pull : strength of that belief, in nats per kernel;
+    centre, deviation : of logit rho, log lambda, log bias variance and log temperature.
+    """
+
+    linear: float
+    pull: float
+    centre: tuple[float, float, float, float]
+    deviation: tuple[float, float, float, float]
+
+    def shares(self) -> Tensor:
+        """(V,) the shares of the kernels: the linear ones alike, the others alike."""
+        linear = torch.tensor([kind == "linear" for _, kind, _ in CANDIDATES])
+        return torch.where(linear, self.linear / linear.sum(), (1 - self.linear) / (~linear).sum()).double()
+
+
+CLASSES = Belief(0.4, 0.1, (math.log(9), math.log(0.1), math.log(0.3), math.log(7)), (1.0, 2**0.5, 2**0.5, 0.5**0.5))
+TARGETS = Belief(0.7, 0.3, (math.log(9), math.log(0.5), math.log(0.3), math.log(7)), (1.0, 2.0, 2**0.5, 0.5**0.5))
 
 
 @dataclass(frozen=True)
 class Selection:
     """What the training rows say about the model."""
 
+    standardise: bool  # whether columns are divided by their deviation first
     shares: Tensor  # (V,) of the candidate kernels
     correlation: float  # rho between the weights of two tasks
     scale: float  # s0, of the logits or of the standardised target
     bias: float  # prior variance of the bias, in units of the kernel's
     noise: float  # deviation of the noise of a regression, in units of the standardised target
-
-
-def prior_shares() -> Tensor:
-    """The shares before any row is seen: LINEAR_SHARE over the linear kernels, the rest over the others."""
-    linear = torch.tensor([kind == "linear" for _, kind, _ in CANDIDATES])
-    shares = torch.where(linear, LINEAR_SHARE / linear.sum(), (1 - LINEAR_SHARE) / (~linear).sum())
-    return shares.double()
 
 
 def thin(rows: Rows, limit: int, seed: int) -> Tensor:
@@ -63,29 +77,39 @@ def thin(rows: Rows, limit: int, seed: int) -> Tensor:
 
 
 def select(rows: Rows, seed: int) -> Selection:
-    """Follow the gradient of the leave-one-out score over shares, rho, lambda, bias variance and temperature."""
+    """The better of columns as they are and standardised columns, by the leave-one-out score."""
     own = thin(rows, MAX_ROWS, seed)
-    x, y, task, weight = (v.cpu()[own] for v in (rows.x, rows.y, rows.task, rows.weight))
-    weight = weight.double() / weight.double().mean()
-    kernels = KernelMap.learn(x, weight).centred_kernels()  # (V, n, n)
-    target = F.one_hot(y, rows.n_classes).double() if rows.is_classification else y.double()[:, None]
-    target = target - (weight[:, None] * target).sum(0) / weight.sum()  # (n, C)
-    score = _Score(kernels, task, target, y if rows.is_classification else None, weight)
-    log_shares = prior_shares().log().requires_grad_()
-    numbers = torch.tensor(CENTRE, dtype=torch.float64, requires_grad=True)
+    rows = replace(rows, **{name: getattr(rows, name).cpu()[own] for name in ("x", "y", "task", "weight")})
+    as_given, standardised = _climb(rows, False), _climb(rows, True)
+    handicap = MIXED_UNITS if mixed_units(rows.x) else 0.0
+    return standardised[1] if standardised[0] < as_given[0] + handicap else as_given[1]
+
+
+def mixed_units(x: Tensor) -> bool:
+    """Whether x (n, D) looks like a table: few columns, one of which varies far more than the others."""
+    deviation = x.double().std(0)
+    return x.shape[1] <= 100 and bool(deviation.max() > 5 * deviation.mean())
+
+
+def _climb(rows: Rows, standardise: bool) -> tuple[float, Selection]:
+    """Follow the gradient of the score over shares, rho, lambda, bias variance and temperature."""
+    belief = CLASSES if rows.is_classification else TARGETS
+    score = _Score(rows, belief, standardise)
+    log_shares = belief.shares().log().requires_grad_()
+    numbers = torch.tensor(belief.centre, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.Adam([log_shares, numbers], lr=RATE, betas=(0.8, 0.9))
     best, found = math.inf, None
     for step in range(STEPS):
         optimiser.param_groups[0]["lr"] = RATE * (1 - 0.8 * step / STEPS)
         loss = score(log_shares, numbers)
-        if float(loss) < best:
-            best, found = float(loss), score.reading(log_shares.softmax(0).detach())
+        if float(loss.detach()) < best:
+            best, found = float(loss.detach()), score.reading(log_shares.softmax(0).detach())
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
     if found is None:
         raise FloatingPointError("The features are too extreme to select a kernel; scale the columns of X.")
-    return found
+    return best, found
 
 
 class _Score:
@@ -96,12 +120,17 @@ class _Score:
     density of the left-out targets, its scale profiled out.
     """
 
-    def __init__(self, kernels: Tensor, task: Tensor, target: Tensor, label: Tensor | None, weight: Tensor) -> None:
-        self.kernels, self.target, self.label, self.weight = kernels, target, label, weight
-        self.same = (task[:, None] == task).double()
-        self.prior = prior_shares()
-        self.centre = torch.tensor(CENTRE, dtype=torch.float64)
-        self.deviation = torch.tensor(DEVIATION, dtype=torch.float64)
+    def __init__(self, rows: Rows, belief: Belief, standardise: bool) -> None:
+        self.standardise, self.belief = standardise, belief
+        self.weight = rows.weight.double() / rows.weight.double().mean()
+        self.kernels = KernelMap.learn(rows.x, self.weight, standardise).centred_kernels()  # (V, n, n)
+        self.label = rows.y if rows.is_classification else None
+        target = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]
+        self.target = target - (self.weight[:, None] * target).sum(0) / self.weight.sum()  # (n, C)
+        self.same = (rows.task[:, None] == rows.task).double()
+        self.prior = belief.shares()
+        self.centre = torch.tensor(belief.centre, dtype=torch.float64)
+        self.deviation = torch.tensor(belief.deviation, dtype=torch.float64)
 
     def __call__(self, log_shares: Tensor, numbers: Tensor) -> Tensor:
         rho = numbers[0].sigmoid()
@@ -124,11 +153,11 @@ class _Score:
             spread = (self.target * solved).sum().detach() / n
             self._scale = float(spread.clamp_min(1e-8).sqrt())
             self._noise = float((spread * (ridge.detach() + 1e-4)).clamp_min(1e-8).sqrt())
-        self._rho, self._bias = float(rho), float(bias)
+        self._rho, self._bias = float(rho.detach()), float(bias.detach())
         pull = (self.prior * (self.prior.log() - log_shares.log_softmax(0))).sum()
         away = 0.5 * ((numbers - self.centre) / self.deviation).square().sum()
-        return nll + PULL * len(self.prior) * pull + away
+        return nll + self.belief.pull * len(self.prior) * pull + away
 
     def reading(self, shares: Tensor) -> Selection:
         """What the last call was about."""
-        return Selection(shares, self._rho, self._scale, self._bias, self._noise)
+        return Selection(self.standardise, shares, self._rho, self._scale, self._bias, self._noise)

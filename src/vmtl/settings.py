@@ -47,7 +47,7 @@ class Settings:
     kl_scale_w: Schedule = ("constant", 1.0)
     kl_scale_z: Schedule = ("constant", 1e-4)
     task_weight: Literal["tasks", "rows"] = "rows"
-    all_classes: bool = False
+    all_classes: bool = True
     # optimisation
     max_steps: int = 150
     learning_rate: Schedule = ("cosine", 0.1, 0.02)
@@ -88,6 +88,11 @@ class Settings:
     def with_options(self, **options: Any) -> Settings:
         """These settings with every option that is not None."""
         return replace(self, **{name: value for name, value in options.items() if value is not None})
+
+    def slower(self, factor: float) -> Settings:
+        """The same schedule with its learning rate times ``factor``."""
+        name, rate, *rest = self.learning_rate
+        return replace(self, learning_rate=(name, factor * float(rate), *rest))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

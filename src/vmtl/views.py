@@ -20,10 +20,13 @@ class Views(nn.Module):
     deviation + half the mean deviation, unit rows; ``root`` sign(x) sqrt|x|, unit rows; ``log`` sign(x) log(1 + |x|),
     unit rows; ``rank`` the empirical distribution function of each column.
 
+    If ``standardise`` was chosen, columns are first divided by their deviation, as tables of mixed units need it.
     Each view is centred and divided by its root mean square norm, so that the mean squared distance of two
     training rows is 2 in every view.
     """
 
+    origin: Tensor
+    unit: Tensor
     centre: Tensor
     deviation: Tensor
     column: Tensor
@@ -33,6 +36,8 @@ class Views(nn.Module):
 
     def __init__(self, groups: int, rows: int, size: int) -> None:
         super().__init__()
+        self.register_buffer("origin", torch.zeros(groups, 1, size))
+        self.register_buffer("unit", torch.ones(groups, 1, size))
         self.register_buffer("centre", torch.zeros(groups, 1, size))
         self.register_buffer("deviation", torch.ones(groups, 1, size))
         self.register_buffer("column", torch.zeros(groups, size, rows))  # sorted values of each column
@@ -41,16 +46,21 @@ class Views(nn.Module):
         self.register_buffer("scale", torch.ones(groups, len(VIEWS), 1, 1))
 
     @classmethod
-    def learn(cls, x: Tensor, p: Tensor) -> Views:
+    def learn(cls, x: Tensor, p: Tensor, standardise: bool) -> Views:
         """The views of one group of rows x (n, D) with weights p (n,) that sum to 1."""
         made = cls(1, *x.shape).to(x)
+        if standardise:
+            made.origin[0] = p @ x
+            deviation = (p @ (x - made.origin[0]).square()).sqrt()
+            made.unit[0] = torch.where(deviation > 1e-9 * deviation.max(), deviation, 1.0)
+            x = (x - made.origin[0]) / made.unit[0]
         made.centre[0] = p @ x
         made.deviation[0] = (p @ (x - made.centre[0]).square()).sqrt()
         value, order = x.T.sort(dim=-1)  # (D, n)
         made.column[0] = value
         made.cumulative[0, :, 1:] = p[order].cumsum(-1)
         for v in range(len(VIEWS)):
-            u = made._view(v, x[None])[0]
+            u = made._view(v, x)
             made.shift[0, v] = p @ u
             made.scale[0, v] = (p @ (u - made.shift[0, v]).square().sum(-1)).sqrt().clamp_min(TINY)
         return made
@@ -66,13 +76,14 @@ class Views(nn.Module):
             made.column[group, :, :own] = part.column[0]
             made.cumulative[group] = part.cumulative[0, :, -1:]
             made.cumulative[group, :, : own + 1] = part.cumulative[0]
-            for name in ("centre", "deviation", "shift", "scale"):
+            for name in ("origin", "unit", "centre", "deviation", "shift", "scale"):
                 made.get_buffer(name)[group] = part.get_buffer(name)[0]
         return made
 
     def forward(self, v: int, x: Tensor, task: Tensor | None = None) -> Tensor:
         """View number v of x (T, N, D), normalised."""
         shift, scale = pick(self.shift[:, v], task), pick(self.scale[:, v], task)
+        x = (x - pick(self.origin, task)) / pick(self.unit, task)
         normalised: Tensor = (self._view(v, x, task) - shift) / scale
         return normalised
 

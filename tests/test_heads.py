@@ -1,14 +1,15 @@
 """Logits from z and w: local reparameterisation and closed-form moments against sampled weights."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
-from toys import build, toy
+from toys import SMALL, build, toy
 from vmtl.distributions import Delta, Gaussian
 from vmtl.heads import affine, class_statistics, logit_moments, sample_logits
 from vmtl.likelihoods import Categorical
 from vmtl.noise import Noise
-from vmtl.settings import Settings
 
 
 def posteriors(scale: float = 1.0) -> tuple[Gaussian, Gaussian]:
@@ -101,7 +102,7 @@ def test_regression_statistics_contain_the_target() -> None:
 
 def test_an_amortised_head_gives_the_prior_to_a_class_it_never_saw() -> None:
     rows = toy([6, 6, 6], classes=3, missing=[(1, 0)]).rows()
-    model = build("vmtl_ac", rows, Settings(latent_dim=6, hidden_dim=7, sharing=0.9, mixing="mean"))
+    model = build("vmtl_ac", rows, replace(SMALL, sharing=0.9, mixing="mean"))
     q_w, raw = model.q_w(), model.head(None)
     seen_mean = 0.9 * 0.5 * (raw.mean[0, 0] + raw.mean[2, 0])
     torch.testing.assert_close(q_w.mean[1, 0], seen_mean)
@@ -112,7 +113,7 @@ def test_an_amortised_head_gives_the_prior_to_a_class_it_never_saw() -> None:
 
 
 def test_weights_and_scales_start_where_the_settings_say() -> None:
-    model = build("vmtl", toy([5, 5], classes=2).rows(), Settings(latent_dim=6, initial_w_scale=0.3, logit_scale=4.0))
+    model = build("vmtl", toy([5, 5], classes=2).rows(), replace(SMALL, initial_w_scale=0.3, logit_scale=4.0))
     q_w = model.q_w().detach()
     assert isinstance(q_w, Gaussian)
     torch.testing.assert_close(q_w.scale, torch.full_like(q_w.scale, 0.3), rtol=1e-6, atol=0)

@@ -172,19 +172,22 @@ def test_kendall_classification_on_a_toy_by_hand() -> None:
 def test_kendall_regression_is_the_gaussian_likelihood_with_noise_per_task() -> None:
     rows = toy([4, 6]).rows()
     model = build("kendall", rows, SMALL)
-    model.likelihood.log_noise.data = torch.tensor([[-0.5], [0.2]], dtype=torch.float64)
-    sigma = model.likelihood.log_noise.exp().flatten() + 1e-3
+    model.likelihood.log_own.data = torch.tensor([-0.5, 0.2], dtype=torch.float64)
+    sigma, strength = model.likelihood.scale(), 0.5 * (model.likelihood.log_own / 0.25).square().sum()
+    torch.testing.assert_close(sigma[1].log() - sigma[0].log(), torch.tensor(0.7).double(), atol=0.01, rtol=0)
     scale, w = model.logit_scale, model.head.mean
     by_hand = torch.zeros((), dtype=torch.float64)
     for t, x, y in zip(rows.task, rows.x, rows.y, strict=True):
         error = y - scale * (w[t, 0, :-1] @ x + w[t, 0, -1])
         by_hand = by_hand + error**2 / (2 * sigma[t] ** 2) + sigma[t].log() + 0.5 * math.log(2 * math.pi)
-    torch.testing.assert_close(objective(model, rows, Quiet()), by_hand / 10)
+    torch.testing.assert_close(objective(model, rows, Quiet()), (by_hand + strength) / 10)
 
 
 def test_shared_noise_makes_regression_a_plain_sum_of_squares() -> None:
-    for method, groups in (("bmtl", 1), ("pooled", 1), ("long", 1), ("kendall", 2), ("vmtl", 2)):
-        assert build(method, toy([4, 6]).rows()).likelihood.log_noise.shape == (groups, 1)
+    for method, shared in (("bmtl", True), ("pooled", True), ("long", True), ("kendall", False), ("vmtl", False)):
+        likelihood = build(method, toy([4, 6]).rows()).likelihood
+        assert (likelihood.log_own is None) == shared
+        assert likelihood.scale().shape == (2,)
 
 
 def test_bottleneck_kl_against_torch() -> None:

@@ -20,7 +20,7 @@ from vmtl.problem import Array
 from vmtl.settings import Settings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Toy:
     """One small problem; ``classes`` is 0 in regression."""
 
@@ -75,7 +75,17 @@ def toy(
     return Toy(name, centres[y] + shift + spread * rng.normal(size=(rows, features)), y, task, classes)
 
 
-SMALL = Settings(latent_dim=5, hidden_dim=7)
+#: Small sizes, and nothing that is chosen by looking at the rows first.
+SMALL = Settings(
+    latent_dim=5,
+    hidden_dim=7,
+    select=False,
+    relatedness="uniform",
+    logit_scale=5.0,
+    learn_logit_scale=True,
+    sharing=0.95,
+    entropy_weight=0.1,
+)
 
 
 def build(method: str | Method, rows: Rows, settings: Settings = SMALL, seed: int = 0) -> Model:

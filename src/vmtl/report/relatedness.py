@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from vmtl.problem import Array
+from vmtl.report.style import short
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Arrow:
     weight: float
 
     def __str__(self) -> str:
-        return f"{self.learner} learns from {self.teacher} {self.weight:.2f}"
+        return f"{short(self.learner, 40)} learns from {short(self.teacher, 40)} {self.weight:.2f}"
 
 
 @dataclass(frozen=True)

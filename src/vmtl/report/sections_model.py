@@ -68,8 +68,8 @@ def _control_words(n_tasks: int, strongest: float, control: Control | None) -> s
     if control is None:
         return f"{even} The strongest weight here is {strongest:.2f}. With --train a control is fitted as well."
     return (
-        f"{even} As a control the model was fitted again {len(control.shuffled)} times with rows dealt to the tasks at "
-        f"random, so that no task is nearer than another: weights reach {control.noise:.2f}. With targets shuffled "
+        f"{even} As a control the model was fitted again ({len(control.shuffled)} refits) with rows dealt to the tasks "
+        f"at random, so that no task is nearer than another: weights reach {control.noise:.2f}. With targets shuffled "
         f"inside each task, so that tasks are unrelated, they reach {control.unrelated.max():.2f}. "
         f"The strongest weight of this model is {strongest:.2f}."
     )

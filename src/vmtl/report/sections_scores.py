@@ -97,8 +97,8 @@ def trust_section(evidence: Evidence) -> Section:
         "uncertainty",
         lambda ax: scored.plot_uncertainty(evidence, ax),
         height=2.8,
-        title="Uncertainty of right and wrong predictions",
-        caption="A model that knows what it does not know is less certain where it is wrong.",
+        title=f"Uncertainty of {'right and wrong predictions' if is_class else 'small and large errors'}",
+        caption="A model that knows what it does not know is less certain where it errs.",
         alt=f"Mean total uncertainty of {names[0]}: {means[0]}; of {names[1]}: {means[1]}.",
     )
     return Section("trust", "Can its confidence be trusted?", (), (reliability, uncertainty))

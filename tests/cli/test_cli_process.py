@@ -1,0 +1,49 @@
+"""The command as a process of its own: entry points, Ctrl-C, pipes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+VMTL = (sys.executable, "-m", "vmtl")
+ALONE = {**os.environ, "OMP_NUM_THREADS": "1"}
+
+
+def test_help_reads_like_a_manual_and_names_every_command() -> None:
+    done = subprocess.run(
+        [*VMTL, "--help"], capture_output=True, text=True, check=True, env={**ALONE, "COLUMNS": "100"}
+    )
+    for word in ("demo", "fit", "predict", "evaluate", "report", "features", "methods", "info", "--install-completion"):
+        assert word in done.stdout
+    assert "vmtl fit train.csv --task site --target outcome" in " ".join(done.stdout.replace("│", " ").split())
+    assert "Exit codes" in done.stdout
+
+
+def test_ctrl_c_ends_a_fit_with_130_and_leaves_no_model(tables: Path, tmp_path: Path) -> None:
+    fit = [*VMTL, "fit", str(tables / "class_train.csv"), "--task", "site", "--target", "outcome", "--steps", "1000000"]
+    places = ["--out", str(tmp_path / "m.vmtl"), "--checkpoint", str(tmp_path / "state")]
+    with subprocess.Popen([*fit, *places], stderr=subprocess.PIPE, text=True, env=ALONE) as process:
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "state" / "lock").exists():  # training begins right after the lock
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "Traceback" not in errors
+    assert "Stopped" in errors
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+    assert not list((tmp_path / "state").glob("*.tmp"))
+
+
+def test_a_closed_pipe_is_no_traceback(tables: Path, class_model: Path) -> None:
+    command = f"{sys.executable} -m vmtl predict {class_model} {tables / 'new.csv'} | head -n 1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=ALONE, check=True)
+    assert done.stdout.startswith("age,dose,bmi,ward,site,prediction")
+    assert "Traceback" not in done.stderr

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vmtl import metrics
-from vmtl.inputs import unique_tasks
+from vmtl.inputs import task_values, unique_tasks
 from vmtl.problem import Array
 from vmtl.report.intervals import Interval, of_root_mean, of_share
 
@@ -72,8 +72,9 @@ class Evidence:
         return [t for t in range(len(self.tasks)) if (self.task == t).any()]
 
 
-def gather(model: Any, X: Any, y: Array, tasks: Array) -> Evidence:
-    """Predict labelled rows; ``y`` and ``tasks`` as the model knows them."""
+def gather(model: Any, X: Any, y: Any, tasks: Any = None) -> Evidence:
+    """Predict labelled rows; ``y`` and ``tasks`` as the model knows them, None for a model of one task."""
+    tasks = task_values([model.tasks_[0]] * len(y) if tasks is None else tasks, len(y))
     known = list(model.tasks_) + [name for name in unique_tasks(tasks) if name not in set(model.tasks_)]
     place = {name: index for index, name in enumerate(known)}
     uncertainty = model.uncertainty(X, tasks=tasks)
@@ -88,5 +89,6 @@ def gather(model: Any, X: Any, y: Array, tasks: Array) -> Evidence:
         return Evidence(classes=None, y=np.asarray(y, dtype=float), p=None, mean=mean, std=std, **common)
     p = model.predict_proba(X, tasks=tasks)
     labels = tuple(map(str, model.classes_))
-    codes = np.array([labels.index(str(label)) for label in y], dtype=np.int64)
+    code = {label: index for index, label in enumerate(labels)}
+    codes = np.array([code[str(label)] for label in y], dtype=np.int64)
     return Evidence(classes=labels, y=codes, p=p, mean=None, std=None, **common)

@@ -1,0 +1,38 @@
+"""What the tests of the report share: two fitted models with labelled rows, and one with a planted relation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl.report import Evidence, Labelled, gather
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fitted model, the rows it was fitted to, others, and its predictions on those."""
+
+    model: Any
+    train: Labelled
+    test: Labelled
+    evidence: Evidence
+
+
+def make_case(kind: str, names: tuple[str, ...] = ("north", "south", "west"), steps: int = 20) -> Case:
+    """Three tasks; the first two alike, the third with its own weights."""
+    rng = np.random.default_rng(0)
+
+    def rows(n: int) -> Labelled:
+        X = rng.normal(size=(n, 4))
+        task = np.arange(n) % len(names)
+        score = X[:, 0] + np.where(task == 2, -1, 1) * X[:, 1] + 0.1 * rng.normal(size=n)
+        y: Any = score * 10 if kind == "real" else np.array(["low", "mid", "top"])[np.digitize(score, [-0.7, 0.7])]
+        return Labelled(X, y, np.array(names, dtype=object)[task])
+
+    train, test = rows(60), rows(150)
+    estimator = MultiTaskRegressor if kind == "real" else MultiTaskClassifier
+    model = estimator(max_steps=steps, random_state=0).fit(train.X, train.y, tasks=train.tasks)
+    return Case(model, train, test, gather(model, test.X, test.y, test.tasks))

@@ -20,7 +20,7 @@ from vmtl.noise import Noise
 def pick(parameter: Tensor, task: Tensor | None) -> Tensor:
     """The slice of a (G, ...) parameter for each task: shared if G = 1, else by ``task`` (all if None)."""
     if len(parameter) == 1:
-        return parameter[0]
+        return parameter.squeeze(0)
     return parameter if task is None else parameter[task]
 
 

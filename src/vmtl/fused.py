@@ -16,8 +16,13 @@ from torch.autograd.function import once_differentiable
 from vmtl.distributions import Gaussian
 from vmtl.noise import Noise
 
-#: Logits that are worked on at once: few enough for the cache, enough to keep the overhead of a call small.
-CHUNK = 1_500_000
+#: Numbers of one table that are worked on at once: few enough for the cache, enough to hide the overhead of a call.
+CHUNK = 300_000
+
+
+def affine(z: Tensor, weight: Tensor) -> Tensor:
+    """weight . [z; 1]: (T, N, K) and (T, C, K + 1) to (T, N, C)."""
+    return torch.baddbmm(weight[..., -1:].mT, z, weight[..., :-1].mT)
 
 
 class Loss(Protocol):
@@ -25,6 +30,12 @@ class Loss(Protocol):
 
     def value_and_gradient(self, logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """(S, ..., N, C) and (..., N) to the sum over draws (..., N) and the gradient; ``logits`` may be reused."""
+
+
+def task_chunks(n_tasks: int, numbers: int) -> list[slice]:
+    """Tasks in pieces, each of about CHUNK numbers if one task has ``numbers`` of them."""
+    step = max(1, CHUNK // max(1, numbers))
+    return [slice(start, start + step) for start in range(0, n_tasks, step)]
 
 
 def drawn_loss(
@@ -35,14 +46,6 @@ def drawn_loss(
     where e = [eps, -eps], the first ``draws`` of them; mean, std (T, P, N, C); eps (h, T, 1, N, C), the same for
     all P; y (T, N). d_mean = sum_m g_m and d_std = sum_m g_m e_m with g_m the gradient in the logits of draw m.
     """
-    step = max(1, CHUNK // (draws * mean[0].numel()))
-    if len(mean) > step:
-        parts = [
-            drawn_loss(loss, mean[t : t + step], std[t : t + step], eps[:, t : t + step], draws, y[t : t + step])
-            for t in range(0, len(mean), step)
-        ]
-        value, d_mean, d_std = (torch.cat(part) for part in zip(*parts, strict=True))
-        return value, d_mean, d_std
     half, paired = len(eps), draws - len(eps)
     logits = mean.new_empty(draws, *mean.shape)
     torch.addcmul(mean, std, eps, out=logits[:half])
@@ -59,16 +62,18 @@ class _MomentLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, mean: Tensor, std: Tensor, y: Tensor, eps: Tensor, draws: int, loss: Loss) -> Tensor:
-        value, d_mean, d_std = drawn_loss(loss, mean[:, None], std[:, None], eps[:, :, None], draws, y)
-        ctx.save_for_backward(d_mean[:, 0], d_std[:, 0])
-        ctx.draws = draws
-        return value[:, 0] / draws
+        value, d_mean, d_std = torch.empty_like(mean[..., 0]), torch.empty_like(mean), torch.empty_like(mean)
+        for own in task_chunks(len(mean), draws * mean[0].numel()):
+            found = drawn_loss(loss, mean[own, None], std[own, None], eps[:, own, None], draws, y[own])
+            value[own], d_mean[own], d_std[own] = (part[:, 0] for part in found)
+        ctx.save_for_backward(d_mean.div_(draws), d_std.div_(draws))
+        return value / draws
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         d_mean, d_std = ctx.saved_tensors
-        grad = (grad / ctx.draws).unsqueeze(-1)
+        grad = grad.unsqueeze(-1)
         return grad * d_mean, grad * d_std, None, None, None, None
 
 
@@ -101,29 +106,19 @@ class _SampledLoss(torch.autograd.Function):
         draws: tuple[int, int],
         loss: Loss,
     ) -> Tensor:
-        slopes, offset = w[..., :-1].mT, w[..., -1:].mT  # (T, K, C), (T, 1, C)
-        slopes_v, offset_v = v[..., :-1].mT, v[..., -1:].mT
-        base = torch.baddbmm(offset, m, slopes)  # (T, N, C)
-        total, g_sum = torch.zeros_like(m[..., 0]), torch.zeros_like(base)
-        parts = base.new_empty(3, len(eps_z), *base.shape)  # g_d, h_s, h_d of every pair
-        for pair, e in enumerate(eps_z):
-            signs = 2 if pair + len(eps_z) < draws[0] else 1
-            u = s * e
-            tilt = torch.bmm(u, slopes)
-            mean = torch.stack([base + tilt, base - tilt][:signs], 1)  # (T, P, N, C)
-            z = m.new_empty(len(m), signs, *m.shape[1:])
-            torch.add(m, u, out=z[:, 0])
-            if signs == 2:
-                torch.sub(m, u, out=z[:, 1])
-            std = torch.baddbmm(offset_v, z.square_().flatten(1, 2), slopes_v).sqrt_().view_as(mean)
-            if signs == 2:
-                std[:, 1].neg_()  # the partner also has the opposite noise of w
-            value, d_mean, d_std = drawn_loss(loss, mean, std, eps_w[:, pair].unsqueeze(2), draws[1], y)
-            d_variance = d_std.div_(std).mul_(0.5)
-            total += value.sum(1)
-            g_sum += d_mean.sum(1)
-            parts[0, pair], parts[2, pair] = _difference(d_mean), _difference(d_variance)
-            torch.sum(d_variance, 1, out=parts[1, pair])
+        shape = (*m.shape[:-1], w.shape[1])  # (T, N, C)
+        total = torch.zeros_like(m[..., 0])
+        g_sum, parts = m.new_zeros(shape), m.new_empty(3, len(eps_z), *shape)  # of every pair: g_d, h_s, h_d
+        for own in task_chunks(len(m), 2 * max(m[0].numel(), draws[1] * g_sum[0].numel())):
+            for pair in range(len(eps_z)):
+                signs = 2 if pair + len(eps_z) < draws[0] else 1
+                mean, std = _pair_moments(m[own], s[own] * eps_z[pair, own], w[own], v[own], signs)
+                found = drawn_loss(loss, mean, std, eps_w[:, pair, own, None], draws[1], y[own])
+                value, d_mean, d_variance = *found[:2], found[2].div_(std).mul_(0.5)
+                total[own] += value.sum(1)
+                g_sum[own] += d_mean.sum(1)
+                parts[0, pair, own], parts[2, pair, own] = _difference(d_mean), _difference(d_variance)
+                parts[1, pair, own] = d_variance.sum(1)
         ctx.save_for_backward(m, s, w, v, eps_z, g_sum, parts)
         ctx.draws = draws[0] * draws[1]
         return total / (draws[0] * draws[1])
@@ -132,26 +127,50 @@ class _SampledLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         m, s, w, v, eps_z, g_sum, parts = ctx.saved_tensors
-        slopes, slopes_v = w[..., :-1], v[..., :-1]  # (T, C, K)
+        dm, ds, dw, dv = (torch.empty_like(value) for value in (m, s, w, v))
         grad = (grad / ctx.draws).unsqueeze(-1)
-        g_sum, (g_d, h_s, h_d) = grad * g_sum, grad * parts
-        h_sum = h_s.sum(0)
-        dw, dv = torch.empty_like(w), torch.empty_like(v)
-        dw[..., -1], dv[..., -1] = g_sum.sum(1), h_sum.sum(1)
-        d_slopes, d_slopes_v = torch.bmm(g_sum.mT, m), torch.bmm(h_sum.mT, m.square())
-        twice = 2 * m
-        dm = torch.bmm(g_sum, slopes).addcmul_(twice, torch.bmm(h_sum, slopes_v))
-        ds = torch.zeros_like(s)
-        for pair, e in enumerate(eps_z):
-            u = s * e
-            d_slopes.baddbmm_(g_d[pair].mT, u)
-            d_slopes_v.baddbmm_(h_d[pair].mT, twice * u).baddbmm_(h_s[pair].mT, u.square())
-            across, along = torch.bmm(h_d[pair], slopes_v), torch.bmm(h_s[pair], slopes_v)
-            dm.addcmul_(u, across, value=2)
-            du = torch.bmm(g_d[pair], slopes).addcmul_(twice, across).addcmul_(u, along, value=2)
-            ds.addcmul_(e, du)
-        dw[..., :-1], dv[..., :-1] = d_slopes, d_slopes_v
+        for own in task_chunks(len(m), 2 * m[0].numel()):
+            g, (g_d, h_s, h_d) = grad[own] * g_sum[own], grad[own] * parts[:, :, own]
+            found = _pair_gradients(m[own], s[own], w[own], v[own], eps_z[:, own], g, g_d, h_s, h_d)
+            dm[own], ds[own], dw[own], dv[own] = found
         return dm, ds, dw, dv, None, None, None, None, None
+
+
+def _pair_moments(m: Tensor, u: Tensor, w: Tensor, v: Tensor, signs: int) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of the logits given z = m + u, and z = m - u if there are two: (T, P, N, C).
+
+    The partner's deviation is negative: it also takes the opposite noise of w.
+    """
+    base, tilt = affine(m, w), u @ w[..., :-1].mT
+    mean = torch.stack([base + tilt, base - tilt][:signs], 1)
+    z = m.new_empty(len(m), signs, *m.shape[1:])
+    torch.add(m, u, out=z[:, 0])
+    if signs == 2:
+        torch.sub(m, u, out=z[:, 1])
+    std = affine(z.square_().flatten(1, 2), v).sqrt_().view_as(mean)
+    if signs == 2:
+        std[:, 1].neg_()
+    return mean, std
+
+
+def _pair_gradients(
+    m: Tensor, s: Tensor, w: Tensor, v: Tensor, eps_z: Tensor, g_s: Tensor, g_d: Tensor, h_s: Tensor, h_d: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """dm, ds, dw and dv by the formulas of ``_SampledLoss``; g_s is summed over the pairs, the others are not."""
+    slopes, slopes_v = w[..., :-1], v[..., :-1]  # (T, C, K)
+    h_sum, twice = h_s.sum(0), 2 * m
+    dw, dv = torch.bmm(g_s.mT, m), torch.bmm(h_sum.mT, m.square())
+    dm = torch.bmm(g_s, slopes).addcmul_(twice, torch.bmm(h_sum, slopes_v))
+    ds = torch.zeros_like(s)
+    for pair, e in enumerate(eps_z):
+        u = s * e
+        dw.baddbmm_(g_d[pair].mT, u)
+        dv.baddbmm_(h_d[pair].mT, twice * u).baddbmm_(h_s[pair].mT, u.square())
+        across, along = torch.bmm(h_d[pair], slopes_v), torch.bmm(h_s[pair], slopes_v)
+        dm.addcmul_(u, across, value=2)
+        ds.addcmul_(e, torch.bmm(g_d[pair], slopes).addcmul_(twice, across).addcmul_(u, along, value=2))
+    bias_w, bias_v = g_s.sum(1).unsqueeze(-1), h_sum.sum(1).unsqueeze(-1)
+    return dm, ds, torch.cat([dw, bias_w], -1), torch.cat([dv, bias_v], -1)
 
 
 def _difference(pair: Tensor) -> Tensor:

@@ -38,6 +38,7 @@ class GumbelMixtureW(WPrior):
         others = ~torch.eye(n_tasks, dtype=torch.bool, device=class_mask.device)
         self.register_buffer("support", class_mask.T[:, None] & others, persistent=False)  # (C, T, T)
         self._some_alone = not bool(self.support.any(-1).all())
+        self._unmasked = bool(class_mask.all()) and not self._some_alone
         r = 0.0 if settings.sharing is None else settings.sharing
         self.register_buffer("sharing", torch.full((n_tasks,), r))
         self.register_buffer("variance", torch.full((n_tasks,), 1 - r**2))
@@ -54,6 +55,8 @@ class GumbelMixtureW(WPrior):
 
     def penalty(self, q_w: Posterior, context: Context) -> Tensor:
         assert isinstance(q_w, Gaussian)
+        if self._unmasked and self.settings.sharing is not None and self.settings.kl_form == "bound":
+            return self._unmasked_bound(q_w, context.alpha)
         q = Gaussian(q_w.mean.transpose(0, 1), q_w.scale.transpose(0, 1))  # (C, T, K)
         weights = renormalise(context.alpha, self.support)  # (C, T, T)
         if self.settings.sharing is None and self.settings.kl_form == "bound":
@@ -63,6 +66,13 @@ class GumbelMixtureW(WPrior):
         if self._some_alone:
             divergence = torch.where(~self.support.any(-1), standard_normal_kl(q), divergence)
         return divergence.sum(0)  # (T,)
+
+    def _unmasked_bound(self, q_w: Gaussian, alpha: Tensor) -> Tensor:
+        """Where every task saw every class, alpha is the same for all: one mixture over (T, C * K), (T,)."""
+        shared = self.components(q_w)  # (C, 1, T, K)
+        mean, scale = (value[:, 0].transpose(0, 1).flatten(1) for value in (shared.mean, shared.scale))
+        q = Gaussian(q_w.mean.flatten(1), q_w.scale.flatten(1))
+        return mixture_kl("bound", q, Gaussian(mean, scale), alpha)
 
     def _divergence(self, q: Gaussian, components: Gaussian, weights: Tensor, noise: Noise) -> Tensor:
         """KL to the mixture in the form of the settings: (C, T)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -41,7 +41,7 @@ from vmtl.presets import get_preset
 from vmtl.problem import Array
 from vmtl.progress import progress_bar
 from vmtl.settings import Settings
-from vmtl.threads import threads
+from vmtl.threads import check_threads, threads
 from vmtl.training import DivergenceError, Progress, Trainer
 
 OPTIONS = (
@@ -101,13 +101,7 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         callback: Callable[..., None] | None,
     ) -> Self:
         method, settings = get_method(self.method), self.settings()
-        for name, allowed in (
-            ("unknown_task", ("error", "average")),
-            ("missing", ("error", "impute")),
-            ("dtype", tuple(DTYPES)),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {getattr(self, name)!r}.")
+        self._check_choices()
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         x, labels = self._features(X, tasks, y=y, reset=True)
@@ -132,6 +126,18 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         self._fitted, self.seed_ = run
         self._predictor = self._make_predictor()
         return self
+
+    def _check_choices(self) -> None:
+        for name, allowed in (
+            ("unknown_task", ("error", "average")),
+            ("missing", ("error", "impute")),
+            ("dtype", tuple(DTYPES)),
+        ):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {getattr(self, name)!r}.")
+        check_threads(self.n_threads)
+        if not isinstance(self.task_column, Hashable):
+            raise ValueError(f"task_column must be the name of a column; got {self.task_column!r}.")
 
     def _rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, n_classes: int) -> Rows:
         dtype, device = DTYPES[self.dtype], torch.device(self.device)

@@ -91,6 +91,44 @@ def feature_spread(rows: Rows, per_task: bool) -> Tensor:
     return torch.stack(spreads).clamp_min(1e-4)
 
 
+@dataclass(frozen=True)
+class Draft:
+    """A model before its first step."""
+
+    feature_map: FeatureMap
+    features: Rows
+    model: Model
+    residual: Tensor | None  # leave-one-out residuals of a regression that starts from the closed form
+
+
+def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
+    """Everything that is inferred from the raw rows before training: features, scales, relatedness, first means."""
+    distinct = merge_duplicates(rows)
+    selected = settings.select and settings.encoder == "kernel" and method.encoder == "shared"
+    found = select(distinct, seed) if selected else UNSELECTED
+    feature_map = make_feature_map(settings, method, distinct, found, seed).to(rows.x)
+    features = apply_map(feature_map, rows)
+    scale = found.scale * found.bias**0.5 if method.prior_w is not None else UNSELECTED.scale
+    settings = settings.with_options(logit_scale=settings.logit_scale or scale)
+    settings = settings.slower(min(1.0, UNSELECTED.scale / found.scale))
+    layout = Layout.of(features, feature_spread(features, method.encoder == "per task"))
+    model = Model(method, settings, layout).to(rows.x)
+    model.reset(torch.Generator(rows.x.device).manual_seed(seed))
+    covariance = torch.eye(rows.n_tasks, dtype=torch.float64)
+    if method.mixes:
+        related = settings.relatedness == "evidence" and rows.n_tasks > 2
+        likeness = similarity(features, seed) if related else uniform_similarity(rows.n_tasks)
+        mixed = mixture(likeness, found.correlation)
+        model.start_from(mixed)
+        covariance = mixed.covariance
+    residual = None
+    if isinstance(model.likelihood, GaussianNoise):
+        torch.nn.init.constant_(model.likelihood.log_noise, math.log(found.noise))
+        if selected and closed_form.applies(model) and len(rows.y) <= SMALL:
+            residual = closed_form.start(model, features, covariance, found.noise)
+    return Draft(feature_map, features, model, residual)
+
+
 def fit(
     method: Method,
     settings: Settings,
@@ -102,45 +140,24 @@ def fit(
     stopper: EarlyStopping | None = None,
 ) -> Fitted:
     """Train ``method`` on raw rows; ``prepare`` may restore a checkpoint before the first step."""
-    if stopper is not None:
-        rows = stopper.train
-    distinct = merge_duplicates(rows)
-    selected = settings.select and settings.encoder == "kernel" and method.encoder == "shared"
-    found = select(distinct, seed) if selected else UNSELECTED
-    feature_map = make_feature_map(settings, method, distinct, found, seed).to(rows.x)
-    features = apply_map(feature_map, rows)
-    layout = Layout.of(features, feature_spread(features, method.encoder == "per task"))
-    scale = found.scale * found.bias**0.5 if method.prior_w is not None else UNSELECTED.scale
-    settings = settings.with_options(logit_scale=settings.logit_scale or scale)
-    if selected:
-        settings = settings.slower(min(1.0, UNSELECTED.scale / found.scale))
-    model = Model(method, settings, layout).to(rows.x)
-    model.reset(torch.Generator(rows.x.device).manual_seed(seed))
-    if method.mixes:
-        related = settings.relatedness == "evidence" and rows.n_tasks > 2
-        likeness = similarity(features, seed) if related else uniform_similarity(rows.n_tasks)
-        model.start_from(mixture(likeness, found.correlation))
-    residual = None
-    if isinstance(model.likelihood, GaussianNoise):
-        model.likelihood.log_noise.data.fill_(math.log(found.noise))
-        if selected and method.q_w == "gaussian" and method.head == "direct" and len(rows.y) <= SMALL:
-            residual = closed_form.start(model, features, found.noise)
-    model.attach(features)
-    trainer = Trainer(model, features, seed)
+    made = draft(method, settings, rows if stopper is None else stopper.train, seed)
+    model = made.model
+    model.attach(made.features)
+    trainer = Trainer(model, made.features, seed)
     if prepare is not None:
         prepare(trainer)
     hooks: list[Hook] = [hook] if hook is not None else []
     if stopper is not None:
-        stopper.watch(feature_map)
+        stopper.watch(made.feature_map)
         hooks.insert(0, stopper)
     with suppress(StopTraining):
         trainer.run(hooks)
     if stopper is not None:
         stopper.finish(trainer)
-    if residual is not None:
-        closed_form.calibrate(model, features, residual)
+    if made.residual is not None:
+        closed_form.calibrate(model, made.features, made.residual)
     model.detach_rows()
-    return Fitted(feature_map, model.requires_grad_(False), trainer.history)
+    return Fitted(made.feature_map, model.requires_grad_(False), trainer.history)
 
 
 def to_tensors(fitted: Fitted) -> dict[str, Tensor]:
@@ -186,8 +203,13 @@ def from_file(
         spread,
         weights.get("head.statistics", empty),
     )
+    if layout.task_rows.shape != layout.class_mask.shape[:1]:
+        raise ValueError("task_rows does not have one number per task")
     check_fits(lambda: Model(method, settings, layout.to("meta")), weights)
     model = Model(method, settings, layout).to(weights["task_rows"].dtype)
     model.load_state_dict(weights)
-    recorded = {name: list(value) for name, value in part("history").items()}
+    stored = part("history")
+    if any(value.shape != (len(plain["step"]), model.n_tasks) for value in stored.values()):
+        raise ValueError("the history does not have one row per recorded step and one column per task")
+    recorded = {name: list(value) for name, value in stored.items()}
     return Fitted(feature_map, model.requires_grad_(False), History(**plain, **recorded))

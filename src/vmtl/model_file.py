@@ -117,10 +117,14 @@ def _classes(labels: list[Any], dtype: str) -> Array:
 
 def _try_out(made: Any) -> None:
     """Sizes agree with each other, and a row of zeros has a prediction."""
+    made._check_choices()
     mask, settings = made._fitted.model.class_mask, made.settings_
     n_classes = len(made.classes_) if hasattr(made, "classes_") else 1
     if tuple(mask.shape) != (len(made.tasks_), n_classes) or len(set(made.tasks_)) < len(made.tasks_):
         raise ValueError(f"{len(made.tasks_)} tasks and {n_classes} classes do not match the weights")
+    stored = made._fitted.feature_map.state_dict()
+    if made.n_features_in_ != stored["landmarks" if "landmarks" in stored else "mean"].shape[-1]:
+        raise ValueError(f"{made.n_features_in_} columns do not match the features")
     draws = settings.predict_z * (settings.predict_w * n_classes + made._fitted.model.encoder.latent_dim)
     if draws > MAX_DRAWS:
         raise ValueError(f"{draws} random numbers per prediction")

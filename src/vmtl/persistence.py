@@ -18,6 +18,8 @@ from torch import Tensor
 FORMAT_VERSION = 1
 #: Longest header that is written or read, in bytes; a usual one has a few hundred kilobytes.
 MAX_HEADER = 16 * 2**20
+#: Most lists and objects in a header: empty ones are small in a file but not in memory.
+MAX_CONTAINERS = 100_000
 KEY = "vmtl"
 _CHUNK = 2**20
 
@@ -69,7 +71,7 @@ def save(path: str | Path, kind: str, payload: dict[str, Any], tensors: dict[str
     }
     raw = json.dumps({"__metadata__": {KEY: json.dumps(header)}, **table}).encode()
     raw += b" " * (-len(raw) % 8)
-    if len(raw) > MAX_HEADER:
+    if len(raw) > MAX_HEADER or _containers(raw) > MAX_CONTAINERS:
         raise ValueError(
             f"The names of tasks, classes and columns fill {len(raw) >> 20} MB, a model file holds "
             f"{MAX_HEADER >> 20}; use shorter names."
@@ -95,6 +97,8 @@ def load(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor]
         if len(start) < 8 or not 2 <= size <= min(MAX_HEADER, status.st_size - 8):
             raise ModelFileError(_foreign(path))
         raw = stream.read(size)
+        if _containers(raw) > MAX_CONTAINERS:
+            raise ModelFileError(_foreign(path))
         table = _parse(path, raw)
         header = _read_header(path, table, kind)
         payload = _parse(path, header["payload"])
@@ -116,6 +120,10 @@ def _chunks(stream: BinaryIO) -> Any:
 
 def _foreign(path: Path) -> str:
     return f"{path} is not a vmtl file, or it is cut short; give a file written by save()."
+
+
+def _containers(raw: bytes) -> int:
+    return raw.count(b"[") + raw.count(b"{")
 
 
 def _parse(path: Path, raw: bytes | str) -> dict[str, Any]:

@@ -5,12 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral
 
 import torch
 
 _lock = threading.Lock()
 _inside = 0
 _before = 0
+
+
+def check_threads(count: object) -> None:
+    """None, or a positive integer."""
+    if count is not None and (not isinstance(count, Integral) or count < 1):
+        raise ValueError(f"n_threads must be a positive integer or None; got {count!r}.")
 
 
 @contextmanager
@@ -20,8 +27,7 @@ def threads(count: int | None) -> Iterator[None]:
     if count is None:
         yield
         return
-    if int(count) != count or count < 1:
-        raise ValueError(f"n_threads must be a positive integer; got {count!r}.")
+    check_threads(count)
     with _lock:
         if _inside == 0:
             _before = torch.get_num_threads()

@@ -1,0 +1,306 @@
+"""A run that is killed, runs out of disk or meets a second run loses nothing and never continues wrongly."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import signal
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from conftest import Toy, make_toy, run_python, start_python
+from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor, checkpointing, persistence
+from vmtl.checkpointing import Checkpoint, CheckpointError
+from vmtl.training import DivergenceError
+
+#: argv: folder, estimator, options as Python, seconds between checkpoints. Prints a digest of all weights.
+RUN = """
+import sys
+from conftest import make_toy
+from test_kill_resume import digest
+from vmtl import MultiTaskClassifier, MultiTaskRegressor, checkpointing
+folder, kind, options, seconds = sys.argv[1:5]
+checkpointing.EVERY_SECONDS = float(seconds)
+toy = make_toy()
+print("ready", flush=True)
+model = {"c": MultiTaskClassifier, "r": MultiTaskRegressor}[kind](**eval(options))
+y = toy.labels if kind == "c" else toy.values
+model.fit(toy.X, y, tasks=toy.tasks, checkpoint=folder or None)
+print(digest(model))
+"""
+#: Everything that a step can depend on: early stopping, noise, dropout and batches, closed-form priors.
+RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+    "default": ("c", {"max_steps": 150, "random_state": 3}),
+    "early stopping": ("c", {"max_steps": 150, "random_state": 3, "early_stopping": True}),
+    "paper": ("c", {"preset": "paper", "max_steps": 40, "latent_dim": 16, "random_state": 3}),
+    "closed-form prior": ("r", {"method": "long", "max_steps": 250, "random_state": 3}),
+}
+
+
+def digest(model: Any) -> str:
+    """One number for all weights, features and history of a fitted model."""
+    total = hashlib.sha256()
+    for part in (model._fitted.model, model._fitted.feature_map):
+        for name, tensor in sorted(part.state_dict().items()):
+            total.update(name.encode() + tensor.numpy().tobytes())
+    for name in ("nll", "kl_z", "kl_w"):
+        total.update(torch.stack(getattr(model._fitted.history, name)).numpy().tobytes())
+    return total.hexdigest()
+
+
+def kill_until_done(
+    folder: Path, kind: str, options: dict[str, Any], kills: int, rng: random.Random
+) -> tuple[str, int]:
+    """The digest after ``kills`` SIGKILLs at random moments of training, and how many really interrupted it."""
+    killed = 0
+    for _ in range(kills):
+        process = start_python(RUN, folder, kind, repr(options), 0.02)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(rng.random() * 1.0)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+    return run_python(RUN, folder, kind, repr(options), 5).split()[-1], killed
+
+
+def check_kills(name: str, folder: Path, kills: int) -> None:
+    kind, options = RUNS[name]
+    expected = run_python(RUN, "", kind, repr(options), 5).split()[-1]
+    found, killed = kill_until_done(folder, kind, options, kills, random.Random(name))
+    assert killed > 0
+    assert found == expected
+    assert not list(folder.glob(".*.tmp"))
+
+
+@pytest.mark.parametrize("name", ["default", "closed-form prior"])
+def test_killed_twice(name: str, tmp_path: Path) -> None:
+    check_kills(name, tmp_path / "run", kills=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_killed_often(name: str, tmp_path: Path) -> None:
+    check_kills(name, tmp_path / "run", kills=25)
+
+
+@pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
+@pytest.mark.parametrize("method", METHODS)
+def test_every_step_is_a_place_to_resume(
+    method: str, kind: Any, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupted in the callback of two different steps, every method ends at the same bits."""
+    monkeypatch.setattr(checkpointing, "EVERY_SECONDS", 0.0)
+    y = toy.labels if kind is MultiTaskClassifier else toy.values
+    whole = kind(method=method, max_steps=12, random_state=1).fit(toy.X, y, tasks=toy.tasks)
+
+    def stop_at(step: int) -> Any:
+        def callback(progress: Any) -> None:
+            if progress.step == step:
+                raise KeyboardInterrupt
+
+        return callback
+
+    model = kind(method=method, max_steps=12, random_state=1)
+    for step in (3, 10):
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(toy.X, y, tasks=toy.tasks, checkpoint=tmp_path, callback=stop_at(step))
+        assert not hasattr(model, "tasks_")
+    steps: list[int] = []
+    model.fit(toy.X, y, tasks=toy.tasks, checkpoint=tmp_path, callback=lambda progress: steps.append(progress.step))
+    assert steps == [11, 12]
+    assert digest(model) == digest(whole)
+    again = kind(method=method, max_steps=12, random_state=1).fit(toy.X, y, tasks=toy.tasks, checkpoint=tmp_path)
+    assert digest(again) == digest(whole)
+
+
+def test_without_a_chosen_seed_the_same_call_resumes(toy: Toy, tmp_path: Path) -> None:
+    first = MultiTaskRegressor(max_steps=5).fit(toy.X, toy.values, tasks=toy.tasks, checkpoint=tmp_path)
+    second = MultiTaskRegressor(max_steps=5).fit(toy.X, toy.values, tasks=toy.tasks, checkpoint=tmp_path)
+    assert first.seed_ == second.seed_
+    assert digest(first) == digest(second)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"random_state": 1},
+        {"max_steps": 6},
+        {"dtype": "float64"},
+        {"early_stopping": True},
+        {"method": "vbmtl"},
+        {"learning_rate": 0.01},
+    ],
+)
+def test_other_settings_are_not_continued(change: dict[str, Any], toy: Toy, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"max_steps": 5, "random_state": 0}
+    MultiTaskRegressor(**options).fit(toy.X, toy.values, tasks=toy.tasks, checkpoint=tmp_path)
+    with pytest.raises(CheckpointError, match="other data or settings"):
+        MultiTaskRegressor(**{**options, **change}).fit(toy.X, toy.values, tasks=toy.tasks, checkpoint=tmp_path)
+
+
+def test_other_data_are_not_continued(toy: Toy, tmp_path: Path) -> None:
+    model = MultiTaskClassifier(max_steps=5, random_state=0)
+    model.fit(toy.X, toy.labels, tasks=toy.tasks, checkpoint=tmp_path)
+    changed = toy.X.copy()
+    changed[-1, -1] += 1e-9
+    with pytest.raises(CheckpointError, match="other data or settings"):
+        model.fit(changed, toy.labels, tasks=toy.tasks, checkpoint=tmp_path)
+    with pytest.raises(CheckpointError, match="other data or settings"):
+        model.fit(toy.X, toy.labels, tasks=toy.tasks[::-1], checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "model"])
+def test_a_damaged_checkpoint_is_an_error(damage: str, toy: Toy, tmp_path: Path) -> None:
+    model = MultiTaskClassifier(max_steps=5, random_state=0)
+    model.fit(toy.X, toy.labels, tasks=toy.tasks, checkpoint=tmp_path)
+    file = tmp_path / "state.vmtl-checkpoint"
+    data = bytearray(file.read_bytes())
+    if damage == "flip":
+        data[-5] ^= 1
+    if damage == "cut":
+        del data[-100:]
+    if damage == "empty":
+        data = bytearray()
+    file.write_bytes(data)
+    if damage == "model":
+        model.save(file)
+    with pytest.raises(CheckpointError, match="delete the folder"):
+        model.fit(toy.X, toy.labels, tasks=toy.tasks, checkpoint=tmp_path)
+
+
+def test_a_full_disk_keeps_the_last_good_checkpoint(toy: Toy, tmp_path: Path) -> None:
+    """The first checkpoints fit below the limit on file size, then the limit falls: as on a full disk."""
+    script = """
+import resource, signal, sys
+from conftest import make_toy
+from vmtl import MultiTaskClassifier, checkpointing
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+checkpointing.EVERY_SECONDS = 0.0
+toy = make_toy()
+def callback(progress):
+    if progress.step == 4:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
+model = MultiTaskClassifier(max_steps=9, random_state=0)
+try:
+    model.fit(toy.X, toy.labels, tasks=toy.tasks, checkpoint=sys.argv[1], callback=callback)
+except checkpointing.CheckpointError as error:
+    print(error)
+"""
+    folder = tmp_path / "run"
+    out = run_python(script, folder)
+    assert "Cannot write the checkpoint" in out
+    assert "File too large" in out
+    assert not list(folder.glob(".*.tmp"))
+    steps: list[int] = []
+    model = MultiTaskClassifier(max_steps=9, random_state=0)
+    model.fit(toy.X, toy.labels, tasks=toy.tasks, checkpoint=folder, callback=lambda p: steps.append(p.step))
+    assert steps[0] == 5
+    assert digest(model) == digest(MultiTaskClassifier(max_steps=9, random_state=0).fit(*toy[:2], tasks=toy.tasks))
+
+
+def _unprivileged() -> dict[str, Any]:
+    """Root may write anywhere, so as root the run is given to nobody."""
+    return {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+
+
+def test_a_read_only_folder_is_an_error(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    folder.chmod(stat.S_IRUSR | stat.S_IXUSR | stat.S_IROTH | stat.S_IXOTH)
+    script = """
+import os, sys
+if len(sys.argv) > 2:
+    os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
+from vmtl.checkpointing import Checkpoint, CheckpointError
+try:
+    Checkpoint(sys.argv[1], "run", 0).__enter__()
+except CheckpointError as error:
+    print(error)
+"""
+    # imports need the rights that the run itself gives up
+    script = script.replace("if len", "from vmtl import checkpointing\nif len", 1)
+    out = run_python(script, folder, *(list(_unprivileged().values())[:1]))
+    folder.chmod(0o755)
+    assert "Cannot write checkpoints" in out
+    assert "Permission denied" in out
+
+
+def test_a_file_in_place_of_the_folder_is_an_error(toy: Toy, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("something else")
+    with pytest.raises(CheckpointError, match="Cannot write checkpoints"):
+        MultiTaskClassifier(max_steps=2).fit(*toy[:2], tasks=toy.tasks, checkpoint=tmp_path / "run")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever fails between the first byte and the rename, the old file stays and no litter is left."""
+    file = tmp_path / "file"
+    persistence.write_atomically(file, b"old")
+
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    for name in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, fail)
+            with pytest.raises(OSError, match="No space"):
+                persistence.write_atomically(file, b"new")
+        assert file.read_bytes() == b"old"
+        assert list(tmp_path.iterdir()) == [file]
+
+
+def test_what_a_killed_write_left_is_swept(tmp_path: Path) -> None:
+    litter = tmp_path / ".state.vmtl-checkpoint.123-abcd.tmp"
+    litter.write_bytes(b"half")
+    other = tmp_path / "mine.txt"
+    other.write_bytes(b"kept")
+    with Checkpoint(tmp_path, "run", 0):
+        assert not litter.exists()
+    assert other.exists()
+
+
+def test_two_runs_on_one_folder_are_detected(tmp_path: Path) -> None:
+    with Checkpoint(tmp_path, "run", 0):
+        with pytest.raises(CheckpointError, match="Another run"):
+            Checkpoint(tmp_path, "run", 0).__enter__()
+        script = """
+import sys
+from vmtl.checkpointing import Checkpoint, CheckpointError
+try:
+    Checkpoint(sys.argv[1], "run", 0).__enter__()
+except CheckpointError as error:
+    print(error)
+"""
+        assert "Another run" in run_python(script, tmp_path)
+    with Checkpoint(tmp_path, "run", 0):
+        pass
+
+
+def test_a_diverging_run_never_checkpoints_broken_weights(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state in the folder is finite, and the estimator keeps the fit that it had."""
+    monkeypatch.setattr(checkpointing, "EVERY_SECONDS", 0.0)
+    model = MultiTaskRegressor(encoder="linear", max_steps=8, random_state=0).fit(*toy[::2], tasks=toy.tasks)
+    before = digest(model)
+    model.set_params(learning_rate=1e30)
+    with pytest.raises(DivergenceError, match="step"):
+        model.fit(toy.X, toy.values, tasks=toy.tasks, checkpoint=tmp_path)
+    assert digest(model) == before
+    file = tmp_path / "state.vmtl-checkpoint"
+    if file.exists():
+        _, tensors = persistence.load(file, "checkpoint")
+        assert all(np.isfinite(v.numpy()).all() for k, v in tensors.items() if k.startswith("model."))
+
+
+def test_toys_are_the_same_everywhere() -> None:
+    """The runs above compare processes: their data must not depend on the process."""
+    first, second = make_toy(), make_toy()
+    assert all((a == b).all() for a, b in zip(first, second, strict=True))

@@ -13,22 +13,6 @@ from vmtl.priors.gumbel_mixture import GumbelMixtureW
 from vmtl.priors.standard_normal import StandardNormalW
 
 
-def task_covariance(model: Model) -> Tensor:
-    """B (T, T), the prior covariance of one weight across tasks.
-
-    A mixture prior N(r_t sum_i alpha_ti w_i, v_t) is the conditional of a Gaussian with precision P_tt = 1 / v_t and
-    P_ti = -r_t alpha_ti / v_t, made symmetric; any other prior leaves the tasks independent.
-    """
-    prior = model.prior_w
-    eye = torch.eye(model.n_tasks, dtype=torch.float64)
-    if not isinstance(prior, GumbelMixtureW) or prior.settings.sharing is not None:
-        return eye
-    variance = prior.variance.double().cpu()[:, None]
-    precision = (eye - prior.sharing.double().cpu()[:, None] * model.alpha().detach().double().cpu()) / variance
-    covariance: Tensor = torch.linalg.inv((precision + precision.T) / 2)
-    return covariance
-
-
 def posterior_mean(rows: Rows, covariance: Tensor, scale: float, noise: float) -> tuple[Tensor, Tensor]:
     """E[w | rows] of y = scale w_t . [x; 1] + N(0, noise^2 / weight), cov(w_t, w_t') = B_tt' I: (T, K + 1).
 
@@ -47,16 +31,23 @@ def posterior_mean(rows: Rows, covariance: Tensor, scale: float, noise: float) -
     return scale * covariance @ total, residual
 
 
+def applies(model: Model) -> bool:
+    """Whether q(w) has means of its own, under a prior whose strength of sharing is not given by hand."""
+    own_means = isinstance(model.head, DirectHead) and model.head.log_scale is not None
+    by_hand = isinstance(model.prior_w, GumbelMixtureW) and model.settings.sharing is not None
+    return own_means and not by_hand
+
+
 @torch.no_grad()
-def start(model: Model, rows: Rows, noise: float) -> Tensor:
-    """Set the means of q(w) to the exact posterior means; the leave-one-out residuals of the rows.
+def start(model: Model, rows: Rows, covariance: Tensor, noise: float) -> Tensor:
+    """Set the means of q(w) to the exact posterior means under B; the leave-one-out residuals of the rows.
 
     With the noise as selected, these means are the optimum of the objective under N(0, I) and under the mixture of
     the exact model, so neither they nor the noise are trained further; other priors go on from here.
     """
     assert isinstance(model.head, DirectHead)
     scale = float(model.logit_scale.detach())
-    means, residual = posterior_mean(rows, task_covariance(model), scale, noise)  # (T, K+1)
+    means, residual = posterior_mean(rows, covariance, scale, noise)  # (T, K+1)
     model.head.mean.copy_(means[:, None])
     solved = isinstance(model.prior_w, GumbelMixtureW | StandardNormalW)
     model.head.mean.requires_grad_(not solved)

@@ -149,7 +149,7 @@ class _Score:
         else:
             n = len(self.target)
             square = (self.weight * solved[:, 0].square() / diagonal).sum() / n
-            nll = 0.5 * n * square.log() - 0.5 * diagonal.log().sum()
+            nll = 0.5 * n * square.clamp_min(1e-12).log() - 0.5 * diagonal.log().sum()
             spread = (self.target * solved).sum().detach() / n
             self._scale = float(spread.clamp_min(1e-8).sqrt())
             self._noise = float((spread * (ridge.detach() + 1e-4)).clamp_min(1e-8).sqrt())

@@ -17,7 +17,7 @@ from vmtl.problem import Array, Problem
 from vmtl.splits import Split, document_split, random_split
 
 #: Rows per task and, at most, tasks, classes and columns of a stand-in or of a smoke run.
-SMOKE_ROWS, SMOKE_TASKS, SMOKE_CLASSES, SMOKE_COLUMNS = 60, 6, 6, 32
+SMOKE_ROWS, SMOKE_TASKS, SMOKE_CLASSES, SMOKE_COLUMNS = 40, 6, 6, 32
 EMBEDDED = "embedded data"
 
 

@@ -95,9 +95,17 @@ def measure_goals(suites: Sequence[Suite], records: Mapping[str, Record]) -> lis
     control = set_means(classes, lambda setting: setting.gain(setting.controls))
     errors = set_means(reals, lambda setting: setting.gain(setting.references))
     return [
-        _goal("accuracy over the best linear row, mean over sets", gains, ">= +2.3 points", np.mean, lambda v: v >= 2.3),
+        _goal(
+            "accuracy over the best linear row, mean over sets", gains, ">= +2.3 points", np.mean, lambda v: v >= 2.3
+        ),
         _goal("worst set", gains, ">= -0.1 points", min, lambda v: v >= -0.1),
-        _goal("accuracy over the best linear row on VMTL's features", control, ">= +0.5 points", np.mean, lambda v: v >= 0.5),
+        _goal(
+            "accuracy over the best linear row on VMTL's features",
+            control,
+            ">= +0.5 points",
+            np.mean,
+            lambda v: v >= 0.5,
+        ),
         *_rival_goals(settings),
         *_likelihood_goals(settings),
         _transfer_goal(settings),
@@ -105,7 +113,7 @@ def measure_goals(suites: Sequence[Suite], records: Mapping[str, Record]) -> lis
         _goal("worst regression set", errors, ">= -0.5 %", min, lambda v: v >= -0.5),
         *_relatedness_goals(suites, records),
         _time_goal(settings),
-    ]  # fmt: skip
+    ]
 
 
 def _goal(
@@ -160,9 +168,15 @@ def _likelihood_goals(settings: Sequence[Setting]) -> list[Goal]:
     errors = set_means(settings, lambda s: s.ours.interval("ece").mean if s.ours.values("ece") else None)
     detail = f"{sum(gain > 0 for gain in gains)} of {len(gains)} settings"
     return [
-        Goal("test NLL better than the best linear row's, % of settings", ">= 90 %", share, None if share is None else share >= 90, detail),
+        Goal(
+            "test NLL better than the best linear row's, % of settings",
+            ">= 90 %",
+            share,
+            None if share is None else share >= 90,
+            detail,
+        ),
         _goal("ECE, mean over sets", errors, "<= 0.05", np.mean, lambda v: v <= 0.05),
-    ]  # fmt: skip
+    ]
 
 
 def _transfer_goal(settings: Sequence[Setting]) -> Goal:

@@ -26,7 +26,7 @@ RUN_KEYS = {
     "candidates", "measure",
 }  # fmt: skip
 #: Jobs of a smoke run, shared by the suites that it was given.
-SMOKE_JOBS = 40
+SMOKE_JOBS = 24
 SUITE_KEYS = {"title", "layout", "metric", "header", "notes", "run", "paper", "paper_from", "section"}
 PAPER_KEYS = {"data", "fraction", "method", "variant", "metric", "mean", "ci95", "notes"}
 

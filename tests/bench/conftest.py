@@ -1,0 +1,85 @@
+"""A small suite on embedded data, and a way to run it as users do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vmtl.bench.records import Record, comparable, load_records
+
+SUITE = """
+title = "Small"
+[[run]]
+data = "digits-domains"
+fractions = [5]
+methods = ["vmtl", "pooled"]
+references = ["linear"]
+options = { max_steps = 10, sharing = 0.9 }
+seeds = 1
+"""
+COMMAND = "from vmtl.cli.bench import app\nif __name__ == '__main__':\n    app()\n"
+
+
+@pytest.fixture(scope="session")
+def small_suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("suite")
+    (folder / "small.toml").write_text(SUITE)
+    (folder / "bench.py").write_text(COMMAND)
+    return folder / "small.toml"
+
+
+class Bench:
+    """``vmtl bench`` in a process of its own."""
+
+    def __init__(self, suite: Path) -> None:
+        self.suite = suite
+
+    def start(self, out: Path, *options: str) -> subprocess.Popen[str]:
+        command = [sys.executable, str(self.suite.with_name("bench.py")), "run", str(self.suite), "--out", str(out)]
+        environment = {**os.environ, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "PYTHONWARNINGS": "default"}
+        return subprocess.Popen(
+            [*command, "--quiet", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    def run(self, out: Path, *options: str) -> str:
+        """Run to the end and return what it said on standard error."""
+        process = self.start(out, *options)
+        _, said = process.communicate(timeout=240)
+        assert process.returncode == 0, said
+        return said
+
+    @staticmethod
+    def records(out: Path) -> dict[str, Record]:
+        """The records of a folder without costs; duplicates and damage are errors."""
+        loaded = load_records(out)
+        assert loaded.problems == ()
+        return {name: comparable(record) for name, record in loaded.records.items()}
+
+
+@pytest.fixture(scope="session")
+def bench(small_suite: Path) -> Bench:
+    return Bench(small_suite)
+
+
+@pytest.fixture(scope="session")
+def uninterrupted(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
+    """Comparable records of the small suite, one worker, no disturbance."""
+    out = tmp_path_factory.mktemp("uninterrupted")
+    bench.run(out, "--workers", "1")
+    return bench.records(out)
+
+
+@pytest.fixture(scope="session")
+def two_workers(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the same suite, run by two workers."""
+    out = tmp_path_factory.mktemp("two_workers")
+    bench.run(out, "--workers", "2")
+    return out

@@ -12,12 +12,37 @@ tasks' posteriors, so that each borrows from exactly those that help.
 (4, 4)
 """
 
-from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.method import Method
-from vmtl.methods import METHODS
-from vmtl.presets import PRESETS
-from vmtl.problem import Problem
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+    from vmtl.method import Method
+    from vmtl.methods import METHODS
+    from vmtl.presets import PRESETS
+    from vmtl.problem import Problem
 
 __version__ = "0.1.0"
 
 __all__ = ["METHODS", "PRESETS", "Method", "MultiTaskClassifier", "MultiTaskRegressor", "Problem"]
+
+_HOMES = {
+    "METHODS": "vmtl.methods",
+    "PRESETS": "vmtl.presets",
+    "Method": "vmtl.method",
+    "MultiTaskClassifier": "vmtl.estimators",
+    "MultiTaskRegressor": "vmtl.estimators",
+    "Problem": "vmtl.problem",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are loaded when they are first used: help and shell completion need no torch."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vmtl' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -17,7 +17,18 @@ def test_help_reads_like_a_manual_and_names_every_command() -> None:
     done = subprocess.run(
         [*VMTL, "--help"], capture_output=True, text=True, check=True, env={**ALONE, "COLUMNS": "100"}
     )
-    for word in ("demo", "fit", "predict", "evaluate", "report", "features", "methods", "info", "--install-completion"):
+    for word in (
+        "demo",
+        "fit",
+        "predict",
+        "evaluate",
+        "report",
+        "features",
+        "bench",
+        "methods",
+        "info",
+        "--install-completion",
+    ):
         assert word in done.stdout
     assert "vmtl fit train.csv --task site --target outcome" in " ".join(done.stdout.replace("│", " ").split())
     assert "Exit codes" in done.stdout
@@ -47,3 +58,20 @@ def test_a_closed_pipe_is_no_traceback(tables: Path, class_model: Path) -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=ALONE, check=True)
     assert done.stdout.startswith("age,dose,bmi,ward,site,prediction")
     assert "Traceback" not in done.stderr
+
+
+def test_help_and_completion_do_not_wait_for_torch() -> None:
+    code = (
+        "import sys; from vmtl.cli import app; from vmtl.cli._options import method_names; import vmtl\n"
+        "print(method_names()); print([m for m in ('torch', 'sklearn', 'pandas', 'matplotlib') if m in sys.modules])\n"
+        "print(sorted(vmtl.METHODS) == method_names(), 'MultiTaskClassifier' in dir(vmtl))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=ALONE)
+    names, loaded, same = done.stdout.splitlines()
+    assert "'vmtl_ac'" in names
+    assert loaded == "[]"
+    assert same == "True True"
+    request = {**ALONE, "_VMTL_COMPLETE": "complete_bash", "COMP_WORDS": "vmtl fit --method vm", "COMP_CWORD": "3"}
+    vmtl = "import sys; sys.argv = ['vmtl']; from vmtl.cli import app; app(prog_name='vmtl')"
+    done = subprocess.run([sys.executable, "-c", vmtl], capture_output=True, text=True, env=request, check=False)
+    assert done.stdout.split() == ["vmtl", "vmtl_ac"]

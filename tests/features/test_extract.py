@@ -85,15 +85,22 @@ def test_the_progress_bar_shows_rate_and_time_left(
 
 @pytest.fixture(scope="module")
 def app() -> Typer:
-    from vmtl.cli.features import features
+    from vmtl.cli import app
 
-    app = Typer()
-    app.command()(features)
     return app
 
 
 def test_the_command_writes_a_feature_file(images: Path, app: Typer, tmp_path: Path, onnx_file: Path) -> None:
-    arguments = [str(images), "--backbone", f"onnx:{onnx_file}", "--scaling", "lite", "--cache", str(tmp_path)]
+    arguments = [
+        "features",
+        str(images),
+        "--backbone",
+        f"onnx:{onnx_file}",
+        "--scaling",
+        "lite",
+        "--cache",
+        str(tmp_path),
+    ]
     out = tmp_path / "features.npz"
     run = CliRunner().invoke(app, [*arguments, "--out", str(out)])
     assert run.exit_code == 0, run.output
@@ -111,18 +118,18 @@ def test_the_command_explains_and_leaves_nothing_behind(
     out = tmp_path / "features.npz"
     arguments = ["--out", str(out), "--backbone", f"onnx:{onnx_file}", "--cache", str(tmp_path), "--quiet"]
     (images / "art" / "cat" / "1.png").write_bytes(b"")
-    run = CliRunner().invoke(app, [str(images), *arguments])
-    assert run.exit_code == 1
+    run = CliRunner().invoke(app, ["features", str(images), *arguments])
+    assert run.exit_code == 2
     assert "art/cat/1.png cannot be read" in run.output
     assert not out.exists()
-    run = CliRunner().invoke(app, [str(images), *arguments, "--skip-broken"])
+    run = CliRunner().invoke(app, ["features", str(images), *arguments, "--skip-broken"])
     assert run.exit_code == 0
     assert "skipped" in run.output
     for wrong in (["--backbone", "resnet"], ["--scaling", "x"], ["--out", str(tmp_path / "no" / "f.npz")]):
-        run = CliRunner().invoke(app, [str(images), *arguments, *wrong])
-        assert run.exit_code == 1
+        run = CliRunner().invoke(app, ["features", str(images), *arguments, *wrong])
+        assert run.exit_code == 2
         assert "Error: There is no" in run.output
-    assert CliRunner().invoke(app, [str(tmp_path / "no"), *arguments]).exit_code == 1
+    assert CliRunner().invoke(app, ["features", str(tmp_path / "no"), *arguments]).exit_code == 2
 
 
 def test_office_caltech_vectors_are_reproduced(real_data: Path, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_without_training_rows_the_page_says_what_is_missing(class_case: Case) -
 def test_one_task_and_a_method_without_weights_have_no_relatedness(class_case: Case) -> None:
     rows = class_case.test
     one = MultiTaskClassifier("stl", max_steps=3, random_state=0).fit(rows.X, rows.y)
-    text = render(one, gather(one, rows.X, rows.y, [0] * len(rows.y)))  # type: ignore[arg-type]
+    text = render(one, gather(one, rows.X, rows.y))
     assert 'id="relatedness"' not in text
     assert 'id="scores"' in text
 

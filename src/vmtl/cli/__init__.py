@@ -8,6 +8,7 @@ import typer
 
 from vmtl.cli._errors import GuardedGroup
 from vmtl.cli._options import Debug
+from vmtl.cli.bench import app as bench
 from vmtl.cli.demo import demo
 from vmtl.cli.evaluate import evaluate
 from vmtl.cli.features import features
@@ -56,3 +57,4 @@ def main(
 
 for _command in (demo, fit, predict, evaluate, report, features, methods, info):
     app.command(no_args_is_help=_command not in (demo, methods))(_command)
+app.add_typer(bench, name="bench")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from vmtl.cli._console import note, show_json, show_table
-from vmtl.cli._options import Debug, Json, Quiet
+from vmtl.cli._options import Debug, Json, Quiet, method_names
 
 #: Tasks side by side in one table, so that it fits a terminal of 80 columns.
 TASKS_PER_TABLE = 4
@@ -30,7 +30,10 @@ class Trial:
 def demo(
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("demo.vmtl"),
     method: Annotated[
-        str, typer.Option(help="The method whose model is kept and whose relatedness is shown.")
+        str,
+        typer.Option(
+            help="The method whose model is kept and whose relatedness is shown.", autocompletion=method_names
+        ),
     ] = "vmtl",
     steps: Annotated[int, typer.Option(min=1, help="Training steps of each fit.")] = 200,
     seeds: Annotated[int, typer.Option(min=1, help="Splits and fits per method.")] = 3,

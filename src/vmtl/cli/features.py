@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from vmtl.cli._options import Debug, Quiet
+
 
 def features(
     images: Annotated[Path, typer.Argument(help="Folder of images laid out as <Domain>/<Class>/*.jpg|png.")],
@@ -20,26 +22,23 @@ def features(
     cache: Annotated[Path | None, typer.Option(help="Folder that keeps computed features.")] = None,
     skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Leave out unreadable images.")] = False,
     threads: Annotated[int | None, typer.Option(help="Threads of the backbone; default all cores.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """Compute features of a folder of images; a stopped run goes on where it was."""
+    from vmtl.cli._files import check_output
     from vmtl.datasets import save_npz
     from vmtl.features import extract_features, load_backbone
     from vmtl.features.transform import SCALINGS
 
-    try:
-        if scaling is not None and scaling not in SCALINGS:
-            raise ValueError(f"There is no scaling {scaling!r}; use {' or '.join(SCALINGS)}.")
-        if not out.parent.is_dir():
-            raise FileNotFoundError(f"There is no folder {out.parent}; make it first.")
-        network = load_backbone(backbone, weights=weights, n_threads=threads)
-        if scaling is not None:
-            network = replace(network, transform=replace(SCALINGS[scaling], size=network.transform.size))
-        done = extract_features(images, network, cache=cache, skip_broken=skip_broken, progress=not quiet)
-        save_npz(done.problem, out)
-    except (ValueError, OSError, ImportError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(1) from error
+    if scaling is not None and scaling not in SCALINGS:
+        raise ValueError(f"There is no scaling {scaling!r}; use {' or '.join(SCALINGS)}.")
+    check_output(out)
+    network = load_backbone(backbone, weights=weights, n_threads=threads)
+    if scaling is not None:
+        network = replace(network, transform=replace(SCALINGS[scaling], size=network.transform.size))
+    done = extract_features(images, network, cache=cache, skip_broken=skip_broken, progress=not quiet)
+    save_npz(done.problem, out)
     for path in done.broken:
         typer.echo(f"skipped {path}: it cannot be read", err=True)
     problem = done.problem

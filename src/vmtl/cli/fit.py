@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from vmtl.cli._console import command_line, note, show_json
-from vmtl.cli._options import Debug, Json, Kind, Labelled, Quiet
+from vmtl.cli._options import Debug, Json, Kind, Labelled, Quiet, method_names
 
 
 def fit(
@@ -19,8 +19,10 @@ def fit(
     task: Annotated[str, typer.Option(help="The column that says which task a row belongs to.")] = "domain",
     target: Annotated[str, typer.Option(help="The column to predict.")] = "label",
     kind: Kind = "auto",
-    method: Annotated[str, typer.Option(help="A method of `vmtl methods`.")] = "vmtl",
-    preset: Annotated[str, typer.Option(help="default, paper or released.")] = "default",
+    method: Annotated[str, typer.Option(help="A method of `vmtl methods`.", autocompletion=method_names)] = "vmtl",
+    preset: Annotated[
+        str, typer.Option(help="default, paper or released.", autocompletion=lambda: ["default", "paper", "released"])
+    ] = "default",
     steps: Annotated[int | None, typer.Option(min=1, help="Training steps; the preset's number if left out.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import column_or_1d
 
 from vmtl.base import BaseMultiTask, all_or_nothing
 from vmtl.inputs import check_targets
-from vmtl.predictive import ClassPrediction, RealPrediction
+from vmtl.predictive import ClassPrediction, Probabilities, RealPrediction
 from vmtl.problem import Array
 
 
@@ -159,13 +159,16 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     def _classes(self, x: Array, codes: Array) -> ClassPrediction:
         return self._predict_known(x, codes, self._predictor.classes, _average_classes)
 
+    def _probabilities(self, x: Array, codes: Array) -> Array:
+        return self._predict_known(x, codes, self._predictor.probabilities, _average_probabilities).probabilities
+
     def predict_proba(self, X: Any, *, tasks: Any = None) -> Array:
         """(n, C) probabilities of all classes, also of those that a task never saw."""
-        return self._in_parts(X, tasks, lambda x, codes: self._classes(x, codes).probabilities)
+        return self._in_parts(X, tasks, self._probabilities)
 
     def predict(self, X: Any, *, tasks: Any = None) -> Array:
         """(n,) the most probable class."""
-        best = self._in_parts(X, tasks, lambda x, codes: self._classes(x, codes).probabilities.argmax(axis=1))
+        best = self._in_parts(X, tasks, lambda x, codes: self._probabilities(x, codes).argmax(axis=1))
         labels: Array = self.classes_[best]
         return labels
 
@@ -290,6 +293,10 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         """DataFrame of standard deviations in the unit of y; total^2 = aleatoric^2 + epistemic^2."""
         _, aleatoric, epistemic = self._values(X, tasks)
         return self._frame(X, total=np.hypot(aleatoric, epistemic), aleatoric=aleatoric, epistemic=epistemic)
+
+
+def _average_probabilities(parts: list[Probabilities]) -> Probabilities:
+    return Probabilities(np.mean([part.probabilities for part in parts], axis=0))
 
 
 def _average_classes(parts: list[ClassPrediction]) -> ClassPrediction:

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vmtl.distributions import Posterior
+from vmtl.distributions import Gaussian, Posterior
 from vmtl.heads import affine, logit_moments
 from vmtl.kernels import FeatureMap
 from vmtl.likelihoods import GaussianNoise
@@ -28,6 +28,13 @@ CELLS, CELL_ROWS = 8, 32
 SHRINKAGE = 0.2
 #: Draws that split the uncertainty in the moment predictive.
 MOMENT_DRAWS = 32
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Class probabilities (n, C)."""
+
+    probabilities: Array
 
 
 @dataclass(frozen=True)
@@ -70,13 +77,22 @@ class Predictor:
         return torch.cat([half, -half])[:draws].to(self.device, self.dtype)
 
     @torch.no_grad()
-    def classes(self, x: Array, task: Array) -> ClassPrediction:
+    def probabilities(self, x: Array, task: Array) -> Probabilities:
         """Class probabilities of the rows ``x`` (n, D) of the tasks ``task`` (n,)."""
+        found = np.empty((len(task), self.q_w.mean.shape[1]), dtype=_numpy_dtype(self.dtype))
+        for rows, place, block, cell_task in self._blocks(x, task):
+            p, _ = self._class_block(self.model.encoder(block, cell_task), cell_task, split=False)
+            found[rows] = p.flatten(0, 1)[place].cpu().numpy()
+        return Probabilities(found)
+
+    @torch.no_grad()
+    def classes(self, x: Array, task: Array) -> ClassPrediction:
+        """The same, and where the uncertainty comes from."""
         n_classes = self.q_w.mean.shape[1]
         probabilities = np.empty((len(task), n_classes), dtype=_numpy_dtype(self.dtype))
         total, aleatoric = np.empty(len(task)), np.empty(len(task))
         for rows, place, block, cell_task in self._blocks(x, task):
-            p, h = self._class_block(self.model.encoder(block, cell_task), cell_task)
+            p, h = self._class_block(self.model.encoder(block, cell_task), cell_task, split=True)
             p, h = p.flatten(0, 1)[place], h.flatten(0, 1)[place]
             probabilities[rows] = p.cpu().numpy()
             total[rows] = entropy(p).cpu().numpy()
@@ -131,42 +147,46 @@ class Predictor:
             return type(self.q_w)(self.q_w.mean[task], self.q_w.scale[task])  # type: ignore[union-attr, call-arg]
         return type(self.q_w)(self.q_w.mean[task])  # type: ignore[call-arg]
 
-    def _class_block(self, q_z: Posterior, task: Tensor) -> tuple[Tensor, Tensor]:
-        """Probabilities (G, B, C) and the mean entropy over draws (G, B)."""
+    def _class_block(self, q_z: Posterior, task: Tensor, split: bool) -> tuple[Tensor, Tensor]:
+        """Probabilities (G, B, C) and, if ``split``, the mean entropy over draws (G, B)."""
         q_w = self._w(task)
         if self.mode == "mean" or not (q_z.stochastic or q_w.stochastic):
             p = (self.scale * affine(q_z.mean, q_w.mean)).softmax(-1)
-            return p, entropy(p)
+            return p, entropy(p) if split else p
         if self.mode == "moment":
-            return self._moment_block(q_z, q_w)
-        draws = self._logit_draws(q_z, q_w)
-        p = draws.softmax(-1)
-        return p.mean(0), entropy(p).mean(0)
+            return self._moment_block(q_z, q_w, split)
+        p = self._logit_draws(q_z, q_w).softmax(-1)
+        return p.mean((0, 2)), entropy(p).mean((0, 2)) if split else p
 
-    def _moment_block(self, q_z: Posterior, q_w: Posterior) -> tuple[Tensor, Tensor]:
+    def _moment_block(self, q_z: Posterior, q_w: Posterior, split: bool) -> tuple[Tensor, Tensor]:
         """softmax(mean / sqrt(1 + 0.2 variance)); draws with these moments split the entropy."""
         moments = logit_moments(q_z, q_w)
         mean, variance = self.scale * moments.mean, self.scale.square() * moments.variance.clamp_min(0)
         p = (mean / torch.sqrt(1 + SHRINKAGE * variance)).softmax(-1)
+        if not split:
+            return p, p
         draws = (mean + variance.sqrt() * self._eps_moment[:, None, None]).softmax(-1)
         epistemic = (entropy(draws.mean(0)) - entropy(draws).mean(0)).clamp_min(0)
         return p, (entropy(p) - epistemic).clamp_min(0)
 
     def _logit_draws(self, q_z: Posterior, q_w: Posterior) -> Tensor:
-        """L * M draws of the logits (L*M, G, B, C), the same random numbers for every row."""
-        z = q_z.rsample(self._eps_z[:, None, None]) if q_z.stochastic else q_z.mean[None]
-        mean = affine(z, q_w.mean)  # (L, G, B, C)
+        """L * M draws of the logits (M, G, L, B, C), the same random numbers for every row."""
+        z = q_z.mean[:, None]
+        if isinstance(q_z, Gaussian):
+            z = torch.addcmul(z, q_z.scale[:, None], self._eps_z[:, None])  # (G, L, B, K)
+        flat = z.flatten(1, 2)
+        mean: Tensor = affine(flat, q_w.mean).view(*z.shape[:3], -1)  # (G, L, B, C)
         if not q_w.stochastic:
-            return self.scale * mean
-        spread = affine(z.square(), q_w.variance).sqrt()
-        eps = self._eps_w.view(self.model.settings.predict_w, -1, 1, 1, mean.shape[-1])[:, : len(mean)]
-        return self.scale * torch.addcmul(mean, spread, eps).flatten(0, 1)
+            return self.scale * mean[None]
+        spread = affine(flat.square(), q_w.variance).sqrt_().view_as(mean)
+        eps = self._eps_w.view(self.model.settings.predict_w, 1, -1, 1, mean.shape[-1])[:, :, : mean.shape[1]]
+        return self.scale * torch.addcmul(mean, spread, eps)
 
     def _value_block(self, q_z: Posterior, task: Tensor) -> tuple[Tensor, Tensor]:
         q_w = self._w(task)
         if self.mode == "monte-carlo" and (q_z.stochastic or q_w.stochastic):
             draws = self._logit_draws(q_z, q_w).squeeze(-1)
-            return draws.mean(0), draws.var(0, unbiased=False)
+            return draws.mean((0, 2)), draws.var((0, 2), unbiased=False)
         moments = logit_moments(q_z, q_w)
         variance = self.scale.square() * moments.variance
         if self.mode == "mean":

@@ -39,14 +39,15 @@ def applies(model: Model) -> bool:
 
 
 @torch.no_grad()
-def start(model: Model, rows: Rows, covariance: Tensor, noise: float) -> Tensor:
+def start(model: Model, rows: Rows, covariance: Tensor) -> Tensor:
     """Set the means of q(w) to the exact posterior means under B; the leave-one-out residuals of the rows.
 
-    With the noise as selected, these means are the optimum of the objective under N(0, I) and under the mixture of
-    the exact model, so neither they nor the noise are trained further; other priors go on from here.
+    With the noise as it is and z deterministic, these means are the optimum of the objective under N(0, I) and under
+    the mixture of the exact model, so neither they nor the noise are trained further; other priors go on from here.
     """
     assert isinstance(model.head, DirectHead)
-    scale = float(model.logit_scale.detach())
+    assert isinstance(model.likelihood, GaussianNoise)
+    scale, noise = float(model.logit_scale), float(model.likelihood.scale()[0])
     means, residual = posterior_mean(rows, covariance, scale, noise)  # (T, K+1)
     model.head.mean.copy_(means[:, None])
     solved = isinstance(model.prior_w, GumbelMixtureW | StandardNormalW)

@@ -125,7 +125,7 @@ def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
     if isinstance(model.likelihood, GaussianNoise):
         torch.nn.init.constant_(model.likelihood.log_noise, math.log(found.noise))
         if selected and closed_form.applies(model) and len(rows.y) <= SMALL:
-            residual = closed_form.start(model, features, covariance, found.noise)
+            residual = closed_form.start(model, features, covariance)
     return Draft(feature_map, features, model, residual)
 
 

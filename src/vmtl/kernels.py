@@ -128,7 +128,8 @@ class KernelMap(FeatureMap):
         size = min(size_out, len(values))
         values, vectors = values.flip(0)[:size], vectors.flip(1)[:, :size]
         kept = values > 1e-7 * values[:1].clamp_min(TINY)
-        sign = torch.where(vectors.gather(0, vectors.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
+        score = vectors / p.sqrt()[:, None]  # the landmarks' own features, up to scale: the largest is made positive
+        sign = torch.where(score.gather(0, score.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
         projection = p.sqrt()[:, None] * vectors * sign * torch.where(kept, values.clamp_min(TINY).rsqrt(), 0.0)
         projection = scale * projection
         self.projection = (projection - p[:, None] * projection.sum(0))[None]

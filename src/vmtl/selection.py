@@ -88,7 +88,7 @@ def select(rows: Rows, seed: int) -> Selection:
 def mixed_units(x: Tensor) -> bool:
     """Whether x (n, D) looks like a table: few columns, one of which varies far more than the others."""
     deviation = x.double().std(0)
-    return x.shape[1] <= 100 and bool(deviation.max() > 5 * deviation.mean())
+    return x.shape[1] <= 100 and bool(deviation.max() > 10 * deviation.median())
 
 
 def _climb(rows: Rows, standardise: bool) -> tuple[float, Selection]:

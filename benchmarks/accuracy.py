@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -35,7 +36,9 @@ def goal_table(goals: list[Goal]) -> Table:
 def main(arguments: list[str] | None = None) -> int:
     """Run, print, and return 1 if a job failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--data", type=Path, help="folder with the data sets, or with data/ and splits/")
+    known = Path(os.environ["VMTL_DATA"]) if os.environ.get("VMTL_DATA") else None
+    where = "folder with the data sets, or with data/ and splits/; default the variable VMTL_DATA"
+    parser.add_argument("--data", type=Path, default=known, help=where)
     parser.add_argument("--splits", type=Path, help="folder with split documents; default DATA/splits")
     parser.add_argument("--out", type=Path, default=Path("runs/accuracy"), help="folder of the records")
     parser.add_argument("--workers", type=int, default=2, help="jobs at the same time, one thread each")

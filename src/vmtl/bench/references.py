@@ -114,7 +114,7 @@ def _classify(design: Design, a: Array, train: Problem, b: Array, task: Array, C
         if len(np.unique(y)) < 2:
             p[asked, y[0]] = 1.0
         elif len(asked):
-            model = LogisticRegression(C=C, max_iter=2000, tol=1e-5).fit(a[rows], y)
+            model = LogisticRegression(C=C, max_iter=2000, tol=1e-6).fit(a[rows], y)
             p[np.ix_(asked, model.classes_)] = model.predict_proba(b[asked])
     return p
 

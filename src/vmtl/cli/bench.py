@@ -10,7 +10,9 @@ import typer
 app = typer.Typer(help="Reproduce the paper's tables and figures.", no_args_is_help=True)
 
 Suites = Annotated[list[Path], typer.Argument(help="Suite files, such as benchmarks/table_office_caltech.toml.")]
-Data = Annotated[Path | None, typer.Option(help="Folder with the data sets, or with data/ and splits/.")]
+Data = Annotated[
+    Path | None, typer.Option(envvar="VMTL_DATA", help="Folder with the data sets, or with data/ and splits/.")
+]
 Splits = Annotated[Path | None, typer.Option(help="Folder with split documents; default DATA/splits.")]
 Out = Annotated[Path, typer.Option(help="Folder of the records; a stopped run goes on from it.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="A few rows and steps; stand-ins where data is missing.")]

@@ -8,10 +8,11 @@ from torch import Tensor
 from vmtl.attention import Attention
 from vmtl.batches import Rows
 from vmtl.distributions import Gaussian, Posterior, standard_normal_kl
-from vmtl.encoders import Encoder, KernelEncoder
+from vmtl.encoders import Encoder, KernelEncoder, LinearEncoder
 from vmtl.gumbel import renormalise
 from vmtl.noise import Noise
 from vmtl.priors.base import Context, PriorSettings, ZPrior
+from vmtl.priors.linear_bound import LinearBound
 from vmtl.priors.mixture_kl import mixture_kl
 from vmtl.priors.row_bound import row_bound
 
@@ -37,12 +38,15 @@ class GumbelMixtureZ(ZPrior):
         self._others = pairs[pairs != everyone[:, None]].view(len(everyone), -1)  # (T, T-1)
         self._full_support = bool(rows.class_mask.all())
         self._some_alone = not bool(attention.support.any(-1).all())
+        self._linear: LinearBound | None = None
         self._table: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
 
     def kl(self, q_z: Posterior, context: Context) -> Tensor:
         assert isinstance(q_z, Gaussian)
         if isinstance(context.encoder, KernelEncoder) and self.settings.kl_form == "bound":
             return self._fixed_kl(context.encoder, context)
+        if self.settings.kl_form == "bound" and LinearBound.fits(context.encoder, self.rows):
+            return self._linear_kl(q_z, context)
         rows, place = context.batch.index.unique(return_inverse=True)  # a batch may hold a row many times
         weights = self._weights(context.beta, context.batch.index)  # (T, N, T-1)
         detached = self.settings.gradient_z == "detached"
@@ -54,9 +58,23 @@ class GumbelMixtureZ(ZPrior):
         else:
             divergence = self._plain_kl(q_z, components.at(place), weights, context.noise)
         if self._some_alone:
-            alone = ~self.attention.support[context.batch.index].any(-1)
-            divergence = torch.where(alone, standard_normal_kl(q_z), divergence)
+            divergence = torch.where(self._alone(context), standard_normal_kl(q_z), divergence)
         return context.batch.mean(divergence)
+
+    def _alone(self, context: Context) -> Tensor:
+        """Which rows of the batch have a class that no other task has: (T, N)."""
+        return ~self.attention.support[context.batch.index].any(-1)
+
+    def _linear_kl(self, q_z: Gaussian, context: Context) -> Tensor:
+        assert isinstance(context.encoder, LinearEncoder)
+        if self._linear is None:
+            self._linear = LinearBound(self.rows, self.attention, self._others)
+        weights = self._weights(context.beta, context.batch.index)
+        detached = self.settings.gradient_z == "detached"
+        found = self._linear.kl(q_z, context.encoder, weights, context.batch, detached)
+        if self._some_alone:
+            found = found + context.batch.mean(standard_normal_kl(q_z) * self._alone(context))
+        return found
 
     def _plain_kl(self, q_z: Gaussian, components: Gaussian, weights: Tensor, noise: Noise) -> Tensor:
         """KL of every row to its components (T, N, T-1, K), in the form of the settings: (T, N)."""

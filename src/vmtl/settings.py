@@ -33,7 +33,7 @@ class Settings:
     sharing: float | None = None  # None: inferred per task
     kl_form: Form = "bound"
     mixing: Mode = "gumbel"
-    tie_mixing: bool = False
+    tie_mixing: bool = True  # on its own, beta prefers tasks with many rows
     prior_gradient_w: PriorGradient = "detached"
     prior_gradient_z: PriorGradient = "both"
     entropy_weight: float = 1.0

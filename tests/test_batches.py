@@ -63,3 +63,13 @@ def test_regression_batches_are_uniform_over_the_rows() -> None:
         counts += torch.bincount(sampler.draw(noise).index.flatten(), minlength=18)
     torch.testing.assert_close(counts[:12] / 600, torch.full((12,), 0.25), atol=0.07, rtol=0)
     torch.testing.assert_close(counts[12:] / 600, torch.full((6,), 0.5), atol=0.07, rtol=0)
+
+
+def test_padding_repeats_a_row_that_counts() -> None:
+    """A row of another task may have a class that this one never saw, with an infinite loss that 0 cannot hide."""
+    rows = toy([4, 12], classes=4, missing=[(0, 2)]).rows(weight=[0, *[1.0] * 15])
+    noise = Noise(0, CPU, torch.float64)
+    for batch in (FullBatch(rows).draw(noise), GroupedBatches(rows, 5, by_class=True).draw(noise)):
+        assert (rows.task[batch.index] == torch.arange(2)[:, None]).all()
+        assert rows.class_mask[rows.task[batch.index], batch.y].all()
+        assert (rows.weight[batch.index] > 0).all()

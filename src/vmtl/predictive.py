@@ -7,6 +7,7 @@ prediction does not depend on batch size, row order or what else is predicted.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -159,15 +160,20 @@ class Predictor:
         return p.mean((0, 2)), entropy(p).mean((0, 2)) if split else p
 
     def _moment_block(self, q_z: Posterior, q_w: Posterior, split: bool) -> tuple[Tensor, Tensor]:
-        """softmax(mean / sqrt(1 + 0.2 variance)); draws with these moments split the entropy."""
+        """softmax(mean / sqrt(1 + k variance)), k = 0.2; draws of logits split the entropy.
+
+        MacKay's approximation has k = pi / 8, so the draws have the variance 8 k / pi times that of the logits, which
+        is what the probabilities take it to be; the aleatoric part is mean entropy / entropy of the mean of draws.
+        """
         moments = logit_moments(q_z, q_w)
         mean, variance = self.scale * moments.mean, self.scale.square() * moments.variance.clamp_min(0)
         p = (mean / torch.sqrt(1 + SHRINKAGE * variance)).softmax(-1)
         if not split:
             return p, p
-        draws = (mean + variance.sqrt() * self._eps_moment[:, None, None]).softmax(-1)
-        epistemic = (entropy(draws.mean(0)) - entropy(draws).mean(0)).clamp_min(0)
-        return p, (entropy(p) - epistemic).clamp_min(0)
+        spread = (8 / math.pi * SHRINKAGE * variance).sqrt()
+        draws = (mean + spread * self._eps_moment[:, None, None]).softmax(-1)
+        part = entropy(draws).mean(0) / entropy(draws.mean(0)).clamp_min(torch.finfo(p.dtype).tiny)
+        return p, entropy(p) * part.clamp_max(1)
 
     def _logit_draws(self, q_z: Posterior, q_w: Posterior) -> Tensor:
         """L * M draws of the logits (M, G, L, B, C), the same random numbers for every row."""

@@ -9,7 +9,7 @@ import pytest
 from report_models import Case, make_case
 
 from vmtl import MultiTaskClassifier
-from vmtl.report import Labelled, gather, render
+from vmtl.report import Control, Labelled, gather, render
 
 SECTIONS = ["scores", "relatedness", "trust", "errors", "learning", "settings"]
 
@@ -93,6 +93,8 @@ def test_a_page_of_many_tasks_stays_small() -> None:
     tasks = np.array([f"school {k}" for k in np.arange(480) % 80], dtype=object)
     rows = Labelled(rng.normal(size=(480, 3)), rng.integers(0, 2, 480), tasks)
     model = MultiTaskClassifier(max_steps=2, random_state=0).fit(rows.X, rows.y, tasks=tasks)
-    text = render(model, gather(model, rows.X, rows.y, tasks))
-    assert len(text) < 3_000_000
+    evidence = gather(model, rows.X, rows.y, tasks)
+    control = Control(np.full((3, 80, 80), 1 / 79), np.full((3, 80, 80), 1 / 79))
+    text = render(model, evidence, {"stl": evidence, "pooled": evidence}, control)
+    assert len(text) < 2_000_000
     assert text.count("school 79") >= 1

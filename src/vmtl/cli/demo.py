@@ -35,7 +35,7 @@ def demo(
             help="The method whose model is kept and whose relatedness is shown.", autocompletion=method_names
         ),
     ] = "vmtl",
-    steps: Annotated[int, typer.Option(min=1, help="Training steps of each fit.")] = 200,
+    steps: Annotated[int, typer.Option(min=1, help="Training steps of each fit.")] = 100,
     seeds: Annotated[int, typer.Option(min=1, help="Splits and fits per method.")] = 3,
     quiet: Quiet = False,
     json: Json = False,

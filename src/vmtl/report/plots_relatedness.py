@@ -13,6 +13,8 @@ from vmtl.report.style import ACCENT, INK, LINE, MUTED, WARM, axes, short
 
 #: Rows of a map up to which every cell carries its number.
 MOST_NUMBERED = 12
+#: Largest weights that the control draws, and as many of the rest.
+MOST_DOTS = 200
 #: Tasks that the circle of arrows can hold.
 MOST_ON_CIRCLE = 14
 
@@ -117,7 +119,9 @@ def plot_control(weights: Any, control: Control | None = None, ax: Any = None) -
             ("targets shuffled", control.unrelated[:, off].ravel(), MUTED),
         ]
     rng = np.random.default_rng(0)
-    for place, (_, values, colour) in enumerate(groups):
+    for place, (_, weights_of, colour) in enumerate(groups):
+        ordered = np.sort(weights_of)[::-1]
+        values = np.r_[ordered[:MOST_DOTS], rng.permutation(ordered[MOST_DOTS:])[:MOST_DOTS]]
         ax.plot(values, place + rng.uniform(-0.22, 0.22, len(values)), "o", ms=4, mew=0, color=colour, alpha=0.55)
     ax.axvline(even_weight(len(weights)), color=INK, lw=1)
     ax.set_yticks(range(len(groups)), [name for name, _, _ in groups])

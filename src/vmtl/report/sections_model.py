@@ -36,7 +36,7 @@ def relatedness_section(model: Any, control: Control | None) -> Section | None:
             lambda ax: related.plot_control(model.alpha_, control, ax),
             height=2.4 if control is not None else 1.5,
             title="Is it more than chance?",
-            caption="Every dot is one weight. Weights that reach beyond the shuffled ones mean something.",
+            caption="A dot is one weight; of many, the largest and a sample. Those beyond the shuffled ones count.",
             alt=_control_words(n_tasks, found[0].weight, control),
         ),
     ]

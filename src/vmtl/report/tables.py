@@ -17,6 +17,8 @@ from vmtl.report.relatedness import Arrow, Control
 
 #: Arrows that the list names.
 MOST_ARROWS = 40
+#: Tasks that can be columns of the table of methods.
+MOST_TASK_COLUMNS = 12
 _NAMES = {
     "accuracy": "accuracy",
     "nll": "log loss",
@@ -89,19 +91,23 @@ def score_sheet(evidence: Evidence) -> Sheet:
 
 
 def method_sheet(model_name: str, evidence: Evidence, others: Mapping[str, Evidence]) -> Sheet:
-    """Methods by tasks: the main score, the best of each task marked."""
+    """Methods by tasks, or turned where tasks are many: the main score, the best of each task marked."""
     found = {f"{full_name(model_name)} (this model)": evidence, **{full_name(n): e for n, e in others.items()}}
     tasks = evidence.present
     values = {name: [e.score(e.rows(t)) for t in tasks] for name, e in found.items()}
     pick = max if evidence.p is not None else min
     best = [pick(values[name][k].value for name in found) for k in range(len(tasks))]
-    rows = []
-    for name, scores in values.items():
-        mean = float(np.mean([s.value for s in scores]))
-        cells = [interval(s, "best" if s.value == best[k] else "") for k, s in enumerate(scores)]
-        rows.append((text(name), number(mean), *cells))
-    columns = ("method", "mean over tasks", *(evidence.tasks[t] for t in tasks))
-    return Sheet("methods", f"{evidence.measure} of every method and task", columns, tuple(rows))
+    grid = []
+    for scores in values.values():
+        mean = number(float(np.mean([s.value for s in scores])))
+        grid.append((mean, *(interval(s, "best" if s.value == best[k] else "") for k, s in enumerate(scores))))
+    heads = ("mean over tasks", *(evidence.tasks[t] for t in tasks))
+    caption = f"{evidence.measure} of every method and task"
+    if len(tasks) > MOST_TASK_COLUMNS:
+        rows = tuple((text(head), *cells) for head, cells in zip(heads, zip(*grid, strict=True), strict=True))
+        return Sheet("methods", caption, ("task", *values), rows)
+    rows = tuple((text(name), *cells) for name, cells in zip(values, grid, strict=True))
+    return Sheet("methods", caption, ("method", *heads), rows)
 
 
 def gain_sheet(found: Sequence[Gain], evidence: Evidence, alone: Evidence) -> Sheet:

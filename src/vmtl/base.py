@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
+from numbers import Real
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -41,7 +42,7 @@ from vmtl.presets import get_preset
 from vmtl.problem import Array
 from vmtl.progress import progress_bar
 from vmtl.settings import Settings
-from vmtl.threads import check_threads, threads
+from vmtl.threads import check_device, check_threads, threads
 from vmtl.training import DivergenceError, Progress, Trainer
 
 OPTIONS = (
@@ -80,7 +81,7 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         settings = get_preset(self.preset)
         options = {name: getattr(self, name) for name in OPTIONS}
         if self.learning_rate is not None:
-            if not self.learning_rate > 0:
+            if not isinstance(self.learning_rate, Real) or not self.learning_rate > 0:
                 raise ValueError(f"learning_rate must be positive; got {self.learning_rate!r}.")
             name, _, *rest = settings.learning_rate
             options["learning_rate"] = (name, float(self.learning_rate), *rest)
@@ -136,6 +137,7 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {getattr(self, name)!r}.")
         check_threads(self.n_threads)
+        check_device(self.device)
         if not isinstance(self.task_column, Hashable):
             raise ValueError(f"task_column must be the name of a column; got {self.task_column!r}.")
 
@@ -307,7 +309,7 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
     def _frame(self, X: Any, **columns: Array) -> Any:
         import pandas as pd
 
-        return pd.DataFrame(columns, index=getattr(X, "index", None))
+        return pd.DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
 
     # -- what was learned ------------------------------------------------------------------------------
 

@@ -70,7 +70,7 @@ def calibrate(model: Model, rows: Rows, residual: Tensor) -> None:
     count = rows.task_weight
     own = count.new_zeros(len(count)).index_add(0, rows.task, rows.weight * square)
     error = (own + 10 * own.sum() / count.sum()) / (count + 10)
-    noise = torch.maximum(error - explained, 0.1 * error).sqrt()
+    noise = torch.maximum(error - explained, 0.1 * error).sqrt().clamp_min(model.likelihood.floor)
     common = (noise.log() * count).sum() / count.sum()
     model.likelihood.log_noise.fill_(float(common))
     if model.likelihood.log_own is not None:

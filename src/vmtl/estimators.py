@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from vmtl.base import BaseMultiTask, all_or_nothing
-from vmtl.inputs import check_targets
+from vmtl.inputs import check_labels, check_targets
 from vmtl.predictive import ClassPrediction, Probabilities, RealPrediction
 from vmtl.problem import Array
 
@@ -148,7 +148,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
             return self._fit(X, y, tasks, sample_weight, checkpoint, callback)
 
     def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
-        y = column_or_1d(y, warn=True)
+        y = check_labels(column_or_1d(y, warn=True))
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if self.class_weight is not None:
@@ -272,8 +272,8 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
 
         def read(x: Array, codes: Array) -> Array:
             found = self._predict_known(x, codes, self._predictor.values, _average_values)
-            mean = self.y_mean_ + self.y_scale_ * found.mean
-            return np.column_stack([mean, self.y_scale_ * found.aleatoric, self.y_scale_ * found.epistemic])
+            columns = np.column_stack([found.mean, found.aleatoric, found.epistemic])
+            return self.y_scale_ * columns.astype(np.float64) + [self.y_mean_, 0.0, 0.0]
 
         return self._in_parts(X, tasks, read).T
 

@@ -156,6 +156,7 @@ def fit(
         stopper.finish(trainer)
     if made.residual is not None:
         closed_form.calibrate(model, made.features, made.residual)
+    trainer.check_weights()
     model.detach_rows()
     return Fitted(made.feature_map, model.requires_grad_(False), trainer.history)
 

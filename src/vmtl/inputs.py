@@ -42,9 +42,15 @@ def check_range(X: Array, names: Array | None, dtype: str) -> None:
 
 
 def check_kind(X: Any) -> None:
-    """Dates in a plain array have no unit that a model could read."""
-    if getattr(getattr(X, "dtype", None), "kind", "") in "mM" and hasattr(X, "dtype"):
+    """What no model can read: arrays of dates or complex numbers, tables whose columns cannot be told apart."""
+    kind = getattr(getattr(X, "dtype", None), "kind", None)
+    if kind in ("m", "M"):
         raise ValueError("X is an array of dates; pass a DataFrame, whose date columns are read, or numbers.")
+    if kind == "c":
+        raise ValueError("Complex data not supported: X holds complex numbers; pass real and imaginary parts.")
+    if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2 and not X.columns.is_unique:
+        repeated = X.columns[X.columns.duplicated()][0]
+        raise ValueError(f"The column {repeated!r} occurs twice in X; rename one of them.")
 
 
 def check_prediction(found: Iterable[Array], x: Array) -> None:
@@ -160,8 +166,20 @@ def encode_tasks(values: Array, known: list[Any], allow_unknown: bool) -> Array:
     return codes
 
 
+def check_labels(y: Array) -> Array:
+    """Labels of a classification: none is missing, and they can be sorted."""
+    if y.dtype == object:
+        if any(value is None or value != value for value in y):
+            raise ValueError("y contains a missing label; remove these rows.")
+        if len({isinstance(value, str) for value in y}) > 1:
+            raise ValueError("y mixes text and numbers; give all labels one type.")
+    return y
+
+
 def check_targets(y: Any) -> Array:
     """Real targets of a regression, as float64."""
+    if getattr(getattr(y, "dtype", None), "kind", None) in ("m", "M"):
+        raise ValueError("y holds dates; turn them into numbers, such as days since the first.")
     try:
         values = check_array(y, ensure_2d=False, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0)
         values = np.asarray(values, dtype=np.float64)

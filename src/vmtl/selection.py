@@ -87,7 +87,7 @@ def select(rows: Rows, seed: int) -> Selection:
 
 def mixed_units(x: Tensor) -> bool:
     """Whether x (n, D) looks like a table: few columns, one of which varies far more than the others."""
-    deviation = x.double().std(0)
+    deviation = x.double().std(0, unbiased=False)
     return x.shape[1] <= 100 and bool(deviation.max() > 10 * deviation.median())
 
 

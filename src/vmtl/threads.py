@@ -1,4 +1,4 @@
-"""The number of threads that torch uses, for the length of a call."""
+"""Where torch computes: on which device, and with how many threads for the length of a call."""
 
 from __future__ import annotations
 
@@ -18,6 +18,15 @@ def check_threads(count: object) -> None:
     """None, or a positive integer."""
     if count is not None and (not isinstance(count, Integral) or count < 1):
         raise ValueError(f"n_threads must be a positive integer or None; got {count!r}.")
+
+
+def check_device(device: str) -> None:
+    """A device that this machine's torch can use."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).split("\n")[0][:200]
+        raise ValueError(f"device={device!r} cannot be used here ({reason}); set device='cpu'.") from None
 
 
 @contextmanager

@@ -135,11 +135,11 @@ class Trainer:
             progress = self._one_step(total, started)
             for hook in hooks:
                 hook(self, progress)
-        self._check_weights()
+        self.check_weights()
 
-    def _check_weights(self) -> None:
+    def check_weights(self) -> None:
         """The last update is followed by no loss that would show it broken, so look at the weights."""
-        for name, parameter in self.model.named_parameters():
+        for name, parameter in self.model.state_dict().items():
             broken = ~torch.isfinite(parameter)
             if bool(broken.any()):
                 per_task = parameter.dim() > 0 and len(parameter) == self.model.n_tasks > 1
@@ -201,7 +201,7 @@ class Trainer:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything that the next step depends on, as JSON and tensors; only a finite state is given out."""
-        self._check_weights()
+        self.check_weights()
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         tensors["noise"] = self.noise.state()
         for index, parameter in enumerate(self._parameters()):

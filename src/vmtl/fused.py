@@ -46,6 +46,11 @@ def drawn_loss(
     where e = [eps, -eps], the first ``draws`` of them; mean, std (T, P, N, C); eps (h, T, 1, N, C), the same for
     all P; y (T, N). d_mean = sum_m g_m and d_std = sum_m g_m e_m with g_m the gradient in the logits of draw m.
     """
+    step = max(1, CHUNK // (draws * mean[..., 0, :].numel()))
+    if step < mean.shape[-2]:
+        parts = zip(mean.split(step, -2), std.split(step, -2), eps.split(step, -2), y.split(step, -1), strict=True)
+        values, d_means, d_stds = zip(*(drawn_loss(loss, a, b, e, draws, own) for a, b, e, own in parts), strict=True)
+        return torch.cat(values, -1), torch.cat(d_means, -2), torch.cat(d_stds, -2)
     half, paired = len(eps), draws - len(eps)
     logits = mean.new_empty(draws, *mean.shape)
     torch.addcmul(mean, std, eps, out=logits[:half])
@@ -110,9 +115,10 @@ class _SampledLoss(torch.autograd.Function):
         total = torch.zeros_like(m[..., 0])
         g_sum, parts = m.new_zeros(shape), m.new_empty(3, len(eps_z), *shape)  # of every pair: g_d, h_s, h_d
         for own in task_chunks(len(m), 2 * max(m[0].numel(), draws[1] * g_sum[0].numel())):
+            base = affine(m[own], w[own])
             for pair in range(len(eps_z)):
                 signs = 2 if pair + len(eps_z) < draws[0] else 1
-                mean, std = _pair_moments(m[own], s[own] * eps_z[pair, own], w[own], v[own], signs)
+                mean, std = _pair_moments(m[own], s[own] * eps_z[pair, own], base, w[own], v[own], signs)
                 found = drawn_loss(loss, mean, std, eps_w[:, pair, own, None], draws[1], y[own])
                 value, d_mean, d_variance = *found[:2], found[2].div_(std).mul_(0.5)
                 total[own] += value.sum(1)
@@ -136,12 +142,12 @@ class _SampledLoss(torch.autograd.Function):
         return dm, ds, dw, dv, None, None, None, None, None
 
 
-def _pair_moments(m: Tensor, u: Tensor, w: Tensor, v: Tensor, signs: int) -> tuple[Tensor, Tensor]:
+def _pair_moments(m: Tensor, u: Tensor, base: Tensor, w: Tensor, v: Tensor, signs: int) -> tuple[Tensor, Tensor]:
     """Mean and standard deviation of the logits given z = m + u, and z = m - u if there are two: (T, P, N, C).
 
-    The partner's deviation is negative: it also takes the opposite noise of w.
+    ``base`` is m.W; the partner's deviation is negative, for it also takes the opposite noise of w.
     """
-    base, tilt = affine(m, w), u @ w[..., :-1].mT
+    tilt = u @ w[..., :-1].mT
     mean = torch.stack([base + tilt, base - tilt][:signs], 1)
     z = m.new_empty(len(m), signs, *m.shape[1:])
     torch.add(m, u, out=z[:, 0])

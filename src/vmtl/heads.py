@@ -142,6 +142,6 @@ def logit_moments(q_z: Posterior, q_w: Posterior) -> Moments:
     mean = affine(q_z.mean, q_w.mean)
     if not q_z.stochastic:
         return Moments(mean, affine(q_z.mean.square(), q_w.variance))
-    second = q_z.mean.square() + q_z.variance
-    variance = affine(second, q_w.variance) + q_z.variance @ q_w.mean[..., :-1].square().mT
+    spread = q_z.variance
+    variance = affine(q_z.mean.square() + spread, q_w.variance) + spread @ q_w.mean[..., :-1].square().mT
     return Moments(mean, variance)

@@ -156,8 +156,14 @@ class Predictor:
             return p, entropy(p) if split else p
         if self.mode == "moment":
             return self._moment_block(q_z, q_w, split)
-        p = self._logit_draws(q_z, q_w).softmax(-1)
-        return p.mean((0, 2)), entropy(p).mean((0, 2)) if split else p
+        found, mixed = [], []
+        for logits in self._logit_draws(q_z, q_w):  # one draw of w after the other stays in the cache
+            p = logits.softmax(-1)
+            found.append(p.mean(1))
+            if split:
+                mixed.append(entropy(p).mean(1))
+        p = torch.stack(found).mean(0)
+        return p, torch.stack(mixed).mean(0) if split else p
 
     def _moment_block(self, q_z: Posterior, q_w: Posterior, split: bool) -> tuple[Tensor, Tensor]:
         """softmax(mean / sqrt(1 + k variance)), k = 0.2; draws of logits split the entropy.
@@ -175,23 +181,24 @@ class Predictor:
         part = entropy(draws).mean(0) / entropy(draws.mean(0)).clamp_min(torch.finfo(p.dtype).tiny)
         return p, entropy(p) * part.clamp_max(1)
 
-    def _logit_draws(self, q_z: Posterior, q_w: Posterior) -> Tensor:
-        """L * M draws of the logits (M, G, L, B, C), the same random numbers for every row."""
+    def _logit_draws(self, q_z: Posterior, q_w: Posterior) -> Iterator[Tensor]:
+        """M times L draws of the logits (G, L, B, C), the same random numbers for every row."""
         z = q_z.mean[:, None]
         if isinstance(q_z, Gaussian):
             z = torch.addcmul(z, q_z.scale[:, None], self._eps_z[:, None])  # (G, L, B, K)
         flat = z.flatten(1, 2)
-        mean: Tensor = affine(flat, q_w.mean).view(*z.shape[:3], -1)  # (G, L, B, C)
+        mean = self.scale * affine(flat, q_w.mean).view(*z.shape[:3], -1)  # (G, L, B, C)
         if not q_w.stochastic:
-            return self.scale * mean[None]
-        spread = affine(flat.square(), q_w.variance).sqrt_().view_as(mean)
-        eps = self._eps_w.view(self.model.settings.predict_w, 1, -1, 1, mean.shape[-1])[:, :, : mean.shape[1]]
-        return self.scale * torch.addcmul(mean, spread, eps)
+            yield mean
+            return
+        spread = self.scale * affine(flat.square(), q_w.variance).sqrt_().view_as(mean)
+        for eps in self._eps_w.view(self.model.settings.predict_w, -1, 1, mean.shape[-1]):
+            yield torch.addcmul(mean, spread, eps[: mean.shape[1]])
 
     def _value_block(self, q_z: Posterior, task: Tensor) -> tuple[Tensor, Tensor]:
         q_w = self._w(task)
         if self.mode == "monte-carlo" and (q_z.stochastic or q_w.stochastic):
-            draws = self._logit_draws(q_z, q_w).squeeze(-1)
+            draws = torch.stack(list(self._logit_draws(q_z, q_w))).squeeze(-1)  # (M, G, L, B)
             return draws.mean((0, 2)), draws.var((0, 2), unbiased=False)
         moments = logit_moments(q_z, q_w)
         variance = self.scale.square() * moments.variance

@@ -22,8 +22,7 @@ class LinearBound:
 
     1/2 sum_k [ s^2 p - 1 - log(s^2 p) + p (m_n - c_n W - b)^2 ] + 1/2 sum_i weight_ni (a_ni - c_n)' W P W' (a_ni - c_n)
 
-    where p = 1 / the variance of the components; P = diag(p). Summed over the rows of a task the last term needs one
-    (D, D) matrix per task. Worth it where D <= K.
+    where p = 1 / the variance of the components; P = diag(p). Nothing of size T and K is built. Worth it where D <= K.
     """
 
     def __init__(self, rows: Rows, attention: Attention, others: Tensor) -> None:
@@ -53,7 +52,7 @@ class LinearBound:
         ratio = (scale / prior).square()
         distance = ((q.mean - (centre + self._centre) @ slope - bias) / prior).square().sum(-1)
         own = (share * ((ratio - 1 - ratio.log()).sum() + distance)).sum(-1)  # (T,)
-        weighted = (averages * (batch.weight.unsqueeze(-1) * weights).unsqueeze(-1)).flatten(1, 2)
-        spread = weighted.mT @ averages.flatten(1, 2) - (share.unsqueeze(-1) * centre).mT @ centre  # (T, D, D)
         metric = slope / prior.square() @ slope.mT  # (D, D)
-        return 0.5 * (own + (spread * metric).sum((-1, -2)))
+        square = ((averages @ metric) * averages).sum(-1)  # (T, N, T-1)
+        spread = (weights * square).sum(-1) - ((centre @ metric) * centre).sum(-1)  # (T, N)
+        return 0.5 * (own + batch.mean(spread))

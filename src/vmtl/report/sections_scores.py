@@ -28,7 +28,9 @@ def score_section(model: Any, evidence: Evidence, others: Mapping[str, Evidence]
         lambda ax: scored.plot_scores(evidence, others, ax),
         height=1.1 + 0.46 * min(len(evidence.present), scored.MOST_SHOWN),
         title=f"{evidence.measure[0].upper()}{evidence.measure[1:]} of every task",
-        caption="The bar is the 95 % interval over rows." + (" Small dots are further methods." if others else ""),
+        caption="The bar is the 95 % interval over rows."
+        + (" Small dots are further methods." if others else "")
+        + (f" The first {scored.MOST_SHOWN} tasks." if len(evidence.present) > scored.MOST_SHOWN else ""),
         alt=f"{evidence.measure} of every task: {per_task}.",
     )
     sheets = [tables.score_sheet(evidence)]
@@ -59,6 +61,8 @@ def gain_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section 
     words = (
         f"{counts['helped']} helped, {counts['hurt']} hurt, {counts['no clear difference']} without a clear difference "
         "when every task is compared with being learned alone, row by row.",
+        f"Verdicts are 95 % each: of {len(found)} tasks about {0.05 * len(found):.1f} would be called helped or hurt by "
+        "chance alone.",
     )
     sheet = tables.gain_sheet(found, evidence, others[ALONE])
     return Section("gains", "Who was helped, who was hurt?", words, (picture,), (sheet,))

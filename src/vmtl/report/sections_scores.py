@@ -61,8 +61,8 @@ def gain_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section 
     words = (
         f"{counts['helped']} helped, {counts['hurt']} hurt, {counts['no clear difference']} without a clear difference "
         "when every task is compared with being learned alone, row by row.",
-        f"Verdicts are 95 % each: of {len(found)} tasks about {0.05 * len(found):.1f} would be called helped or hurt by "
-        "chance alone.",
+        f"Verdicts are 95 % each: of {len(found)} tasks about {0.05 * len(found):.1f} would be called helped or hurt "
+        "by chance alone.",
     )
     sheet = tables.gain_sheet(found, evidence, others[ALONE])
     return Section("gains", "Who was helped, who was hurt?", words, (picture,), (sheet,))

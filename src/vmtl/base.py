@@ -81,7 +81,7 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         settings = get_preset(self.preset)
         options = {name: getattr(self, name) for name in OPTIONS}
         if self.learning_rate is not None:
-            if not isinstance(self.learning_rate, Real) or not self.learning_rate > 0:
+            if not isinstance(self.learning_rate, Real) or not float(self.learning_rate) > 0:
                 raise ValueError(f"learning_rate must be positive; got {self.learning_rate!r}.")
             name, _, *rest = settings.learning_rate
             options["learning_rate"] = (name, float(self.learning_rate), *rest)

@@ -17,7 +17,7 @@ from vmtl.distributions import Gaussian
 from vmtl.noise import Noise
 
 #: Numbers of one table that are worked on at once: few enough for the cache, enough to hide the overhead of a call.
-CHUNK = 300_000
+CHUNK = 400_000
 
 
 def affine(z: Tensor, weight: Tensor) -> Tensor:

@@ -191,7 +191,8 @@ class Predictor:
         if not q_w.stochastic:
             yield mean
             return
-        spread = self.scale * affine(flat.square(), q_w.variance).sqrt_().view_as(mean)
+        flat = flat.square_() if q_z.stochastic else flat.square()
+        spread = self.scale * affine(flat, q_w.variance).sqrt_().view_as(mean)
         for eps in self._eps_w.view(self.model.settings.predict_w, -1, 1, mean.shape[-1]):
             yield torch.addcmul(mean, spread, eps[: mean.shape[1]])
 

@@ -41,8 +41,8 @@ class Settings:
     bayesian_w: bool = True
     # objective
     estimator: Literal["sampled", "moment"] = "moment"
-    n_z: int = 2
-    n_w: int = 2
+    n_z: int = 2  # draws of z; the moment estimator integrates z and needs none
+    n_w: int = 4  # draws of the logits given z, or given their moments
     tau: Schedule = ("linear", 1.0, 0.5, 1.0)
     kl_scale_w: Schedule = ("constant", 1.0)
     kl_scale_z: Schedule = ("constant", 1e-4)

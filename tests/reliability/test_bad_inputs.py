@@ -320,7 +320,8 @@ def test_far_away_rows_are_a_number_or_an_error(fitted: MultiTaskClassifier, toy
         try:
             found = fitted.predict_proba(toy.X * scale / 10, tasks=toy.tasks)
         except ValueError as error:
-            assert "overflows" in str(error)
+            if "overflows" not in str(error):
+                raise
         else:
             assert np.isfinite(found).all()
             np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
@@ -376,7 +377,7 @@ def test_a_failed_refit_keeps_the_model(toy: Toy) -> None:
     before = model.predict(toy.X, tasks=toy.tasks)
     for change in ({"y": toy.labels[:-1]}, {"tasks": toy.tasks[:-1]}, {"X": toy.X[:, :2], "y": None}):
         inputs: dict[str, Any] = {"X": toy.X, "y": np.where(toy.values > 0, 1, 0), "tasks": toy.tasks, **change}
-        with pytest.raises(ValueError, match="."):
+        with pytest.raises(ValueError):
             model.fit(inputs["X"], inputs["y"], tasks=inputs["tasks"])
         assert (model.predict(toy.X, tasks=toy.tasks) == before).all()
 

@@ -1,0 +1,117 @@
+"""Same seed, same machine, same bits: between calls, processes, batches, row orders and containers."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from test_kill_resume import RUN, digest
+
+import vmtl.inputs
+from conftest import Toy, run_python
+from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
+
+OPTIONS: dict[str, Any] = {"max_steps": 6, "random_state": 7}
+
+
+def fit(kind: Any, toy: Toy, **options: Any) -> Any:
+    y = toy.labels if kind is MultiTaskClassifier else toy.values
+    return kind(**{**OPTIONS, **options}).fit(toy.X, y, tasks=toy.tasks)
+
+
+@pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_seed_gives_the_same_bits(method: str, kind: Any, toy: Toy) -> None:
+    """Whatever was drawn from the global random states in between; another seed gives other weights."""
+    import torch
+
+    first = fit(kind, toy, method=method)
+    torch.manual_seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    assert digest(fit(kind, toy, method=method)) == digest(first)
+
+
+def test_another_seed_gives_other_weights(toy: Toy) -> None:
+    assert digest(fit(MultiTaskClassifier, toy, random_state=8)) != digest(fit(MultiTaskClassifier, toy))
+
+
+def test_fitting_leaves_the_global_random_states_alone(toy: Toy) -> None:
+    import torch
+
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # type: ignore[index, union-attr]
+    fit(MultiTaskClassifier, toy).predict(toy.X, tasks=toy.tasks)
+    assert (torch.get_rng_state() == before[0]).all()
+    assert (np.random.get_state()[1] == before[1]).all()  # type: ignore[index]
+
+
+def test_two_processes_give_the_same_bits() -> None:
+    options = repr({"max_steps": 20, "random_state": 3, "n_threads": 1})
+    found = {run_python(RUN, "", kind, options, 5).split()[-1] for kind in "cc"}
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
+def test_predictions_do_not_depend_on_their_company(kind: Any, preset: str, toy: Toy) -> None:
+    """Alone, in any batches, in any order, beside other tasks: the same to the bit, or to 1e-6 in float32."""
+    model = fit(kind, toy, preset=preset, latent_dim=16)
+    ask = model.predict_proba if kind is MultiTaskClassifier else model.predict
+    whole = ask(toy.X, tasks=toy.tasks)
+    unit = 1.0 if kind is MultiTaskClassifier else model.y_scale_
+
+    def agrees(found: Any, expected: Any) -> None:
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * unit)
+
+    for size in (1, 2, 7, 31, 33):
+        cuts = [slice(start, start + size) for start in range(0, len(toy.X), size)]
+        agrees(np.concatenate([ask(toy.X[cut], tasks=toy.tasks[cut]) for cut in cuts]), whole)
+    order = np.random.default_rng(0).permutation(len(toy.X))
+    agrees(ask(toy.X[order], tasks=toy.tasks[order]), whole[order])
+    agrees(ask(np.vstack([toy.X, 1e3 * toy.X]), tasks=np.tile(toy.tasks, 2))[: len(toy.X)], whole)
+
+
+def test_predictions_do_not_depend_on_the_parts_they_are_streamed_in(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arrays, sparse matrices and tables are read in parts; the seams leave no trace."""
+    X, tasks = np.tile(toy.X, (30, 1)), np.tile(toy.tasks, 30)
+    names = [f"c{j}" for j in range(X.shape[1])]
+    model = fit(MultiTaskClassifier, toy)
+    real = fit(MultiTaskRegressor, toy)
+    expected, values, features = (f(X, tasks=tasks) for f in (model.predict_proba, real.predict, model.encode))
+    labels, spread = model.predict(X, tasks=tasks), real.uncertainty(X, tasks=tasks)
+    monkeypatch.setattr(vmtl.inputs, "PART_CELLS", 1)
+    assert len(vmtl.inputs.row_slices(X)) > 2
+    assert (model.predict_proba(X, tasks=tasks) == expected).all()
+    assert (model.predict(X, tasks=tasks) == labels).all()
+    assert (model.encode(X, tasks=tasks) == features).all()
+    assert (real.predict(X, tasks=pd.Series(tasks, index=range(len(X), 0, -1))) == values).all()
+    pd.testing.assert_frame_equal(real.uncertainty(X, tasks=tasks), spread)
+    assert (model.predict_proba(sparse.coo_matrix(X), tasks=tasks) == expected).all()
+    with pytest.raises(ValueError, match=r"labels but X has 2700 rows"):
+        model.predict(X, tasks=tasks[:-1])
+    table = pd.DataFrame(X, columns=names).assign(where=tasks)
+    by_column = MultiTaskClassifier(**OPTIONS, task_column="where").fit(table[:90], toy.labels)
+    assert (by_column.predict_proba(table) == expected).all()
+
+
+def test_containers_give_the_same_bits(toy: Toy) -> None:
+    """Lists, sparse matrices, Fortran order, tables: the numbers count, not what holds them."""
+    expected = digest(fit(MultiTaskClassifier, toy))
+    for X in (toy.X.tolist(), np.asfortranarray(toy.X), sparse.csr_matrix(toy.X), pd.DataFrame(toy.X)):
+        assert digest(fit(MultiTaskClassifier, toy._replace(X=X))) == expected
+
+
+@pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
+def test_a_copy_predicts_the_same_bits(kind: Any, toy: Toy) -> None:
+    model = fit(kind, toy)
+    copied = pickle.loads(pickle.dumps(model))
+    assert (copied.predict(toy.X, tasks=toy.tasks) == model.predict(toy.X, tasks=toy.tasks)).all()
+
+
+def test_the_names_of_tasks_do_not_matter(toy: Toy) -> None:
+    """Renaming tasks without changing their order changes nothing."""
+    renamed = np.array(["a", "b", "c"])[np.unique(toy.tasks, return_inverse=True)[1]]
+    assert digest(fit(MultiTaskRegressor, toy._replace(tasks=renamed))) == digest(fit(MultiTaskRegressor, toy))

@@ -1,0 +1,130 @@
+"""Training stays finite over wide ranges, says where it diverges, and agrees between float32 and float64."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from conftest import Toy
+from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
+from vmtl.datasets import load_digits_domains
+from vmtl.settings import Settings
+from vmtl.training import DivergenceError
+
+LEARNING_RATES = (1e-5, 1e-4, 1e-3, 1e-2)
+SCALES = (1e-3, 1.0, 1e3)
+KL_SCALES = (0.0, 1e-4, 1.0)
+GRID = tuple(itertools.product(LEARNING_RATES, SCALES, KL_SCALES))
+CORNERS = tuple(itertools.product(LEARNING_RATES[::3], SCALES[::2], KL_SCALES[::2]))
+
+
+class _Tempered:
+    """An estimator with both KL scales set by hand."""
+
+    kl: float
+
+    def settings(self) -> Settings:
+        made: Settings = super().settings()  # type: ignore[misc]
+        return replace(made, kl_scale_w=("constant", self.kl), kl_scale_z=("constant", self.kl))
+
+
+class Classifier(_Tempered, MultiTaskClassifier):
+    """As above."""
+
+
+class Regressor(_Tempered, MultiTaskRegressor):
+    """As above."""
+
+
+@pytest.fixture(scope="module")
+def digits() -> Any:
+    """The embedded digits under four rotations, a small share of them."""
+    problem = load_digits_domains()
+    return problem.subset(np.arange(0, problem.n_rows, 30))
+
+
+def check_stable(problem: Any, grid: tuple[tuple[float, float, float], ...], steps: int, **options: Any) -> None:
+    """No NaN in any weight, term or prediction: each fit checks its own weights, and here is the rest."""
+    for kind in (Classifier, Regressor):
+        y = problem.labels if kind is Classifier else problem.y.astype(float)
+        for rate, scale, kl in grid:
+            model: Any = kind(max_steps=steps, learning_rate=rate, random_state=0, **options)
+            model.kl = kl
+            X = scale * np.asarray(problem.X, dtype=np.float64)
+            model.fit(X, y, tasks=problem.tasks)
+            where = f"{kind.__name__} rate {rate} scale {scale} kl {kl}"
+            assert np.isfinite(model.history_[["nll", "kl_z", "kl_w"]].to_numpy()).all(), where
+            assert np.isfinite(model.uncertainty(X, tasks=problem.tasks).to_numpy()).all(), where
+
+
+@pytest.mark.parametrize("preset", ["default", "paper", "released"])
+def test_stable_at_the_corners(preset: str, digits: Any) -> None:
+    check_stable(digits, CORNERS, steps=8, preset=preset, latent_dim=16, n_z=2, n_w=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["default", "paper", "released"])
+def test_stable_over_the_grid(preset: str, digits: Any) -> None:
+    check_stable(digits, GRID, steps=150, preset=preset, latent_dim=32, n_z=2, n_w=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_stable_over_the_grid(method: str, digits: Any) -> None:
+    check_stable(digits, GRID, steps=60, method=method, latent_dim=32)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_default_does_not_depend_on_the_unit_of_the_features(scale: float, digits: Any) -> None:
+    """Views, distances and kernels are relative to the training rows, so accuracy is the same in any unit."""
+    X, y, tasks = np.asarray(digits.X, dtype=float), digits.labels, digits.tasks
+    model = MultiTaskClassifier(max_steps=60, random_state=0).fit(scale * X[::2], y[::2], tasks=tasks[::2])
+    same = MultiTaskClassifier(max_steps=60, random_state=0).fit(X[::2], y[::2], tasks=tasks[::2])
+    agreement = model.predict(scale * X, tasks=tasks) == same.predict(X, tasks=tasks)
+    assert agreement.mean() > 0.9
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("encoder", ["linear", "mlp"])
+def test_divergence_names_step_term_and_task(encoder: str, dtype: str, toy: Toy) -> None:
+    model = MultiTaskClassifier(encoder=encoder, dtype=dtype, max_steps=50, learning_rate=1e300, random_state=0)
+    with pytest.raises(DivergenceError, match=r"diverged at step \d+: .* is not finite; lower learning_rate") as caught:
+        model.fit(toy.X, toy.labels, tasks=toy.tasks)
+    assert 0 <= caught.value.step <= 50
+    assert caught.value.term
+    if caught.value.task is not None:
+        assert str(toy.tasks[caught.value.task]) in str(caught.value)
+    assert not hasattr(model, "tasks_")
+
+
+def test_divergence_of_one_task_names_that_task(toy: Toy) -> None:
+    """A target that float32 cannot square, in one task only."""
+    y = np.where(toy.tasks == "west", 1e30 * toy.values, 1e-30 * toy.values)
+    model = MultiTaskRegressor(encoder="linear", max_steps=5, random_state=0, learning_rate=1e25)
+    with pytest.raises(DivergenceError, match="task 'west'|task 'north'|task 'south'|weight|weighted sum"):
+        model.fit(toy.X, y, tasks=toy.tasks)
+
+
+#: Largest difference of a probability, and of a prediction in units of the target's deviation, after 100 steps: Adam
+#: divides by the size of a gradient, so that the rounding of a weight that hardly matters is not small.
+TOLERANCE = {MultiTaskClassifier: 5e-3, MultiTaskRegressor: 3e-2}
+
+
+@pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
+@pytest.mark.parametrize("method", ["vmtl", "bmtl", "long", "stl"])
+def test_float32_agrees_with_float64(method: str, kind: Any, toy: Toy) -> None:
+    """Where no random numbers differ: draws of float32 and float64 are not the same numbers, so none are drawn."""
+    options: dict[str, Any] = {"bayesian_z": False, "bayesian_w": False, "mixing": "mean"}
+    y = toy.labels if kind is MultiTaskClassifier else toy.values
+    found = []
+    for dtype in ("float32", "float64"):
+        model = kind(method=method, dtype=dtype, max_steps=100, random_state=0, **options)
+        model.fit(toy.X, y, tasks=toy.tasks)
+        ask = model.predict_proba if kind is MultiTaskClassifier else model.predict
+        found.append(np.asarray(ask(toy.X, tasks=toy.tasks), dtype=np.float64))
+    unit = 1.0 if kind is MultiTaskClassifier else np.std(toy.values)
+    assert np.abs(found[0] - found[1]).max() <= TOLERANCE[kind] * unit

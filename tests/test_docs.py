@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from vmtl import METHODS, PRESETS
+from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -173,6 +173,12 @@ def test_local_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("estimator", [MultiTaskClassifier, MultiTaskRegressor])
+def test_choices_state_their_default(estimator: type) -> None:
+    """The reference would show the first of ``{"a", "b"}, optional`` as the default."""
+    assert "}, optional" not in (estimator.__doc__ or "")
 
 
 def test_images_are_small() -> None:

@@ -28,15 +28,15 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         One of ``vmtl.METHODS``, or a ``Method`` of your own.
     preset : {"default", "paper", "released"}, default="default"
         Where every option that is None takes its value from.
-    encoder : {"kernel", "linear", "noisy-linear", "mlp"}, optional
+    encoder : {"kernel", "linear", "noisy-linear", "mlp"}, default=None
         How a row becomes a representation z.
     latent_dim : int, optional
         K, the size of z.
     sharing : float in [0, 1], optional
         r, how strongly the prior of a task follows the other tasks; 1 is the paper, 0 is N(0, I).
-    kl_form : {"bound", "monte-carlo", "moment-matched", "weighted-sum"}, optional
+    kl_form : {"bound", "monte-carlo", "moment-matched", "weighted-sum"}, default=None
         How the KL to the mixture prior is computed.
-    mixing : {"gumbel", "learnable", "mean"}, optional
+    mixing : {"gumbel", "learnable", "mean"}, default=None
         How the mixing weights are found.
     tie_mixing : bool, optional
         The same mixing weights for w and z.
@@ -47,7 +47,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     max_steps : int, optional
     learning_rate : float, optional
         First learning rate; the preset's schedule stays.
-    predictive : {"monte-carlo", "moment", "mean"}, optional
+    predictive : {"monte-carlo", "moment", "mean"}, default=None
     task_column : str, optional
         Take the task from this column of a DataFrame X instead of ``tasks``.
     unknown_task : {"error", "average"}, default="error"

@@ -198,7 +198,7 @@ def test_images_are_small() -> None:
 
 def test_site_builds_without_a_warning(tmp_path: Path) -> None:
     """Every page is in the navigation, every link and name of the reference resolves."""
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     reference = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")

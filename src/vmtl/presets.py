@@ -40,7 +40,7 @@ PRESETS: dict[str, Settings] = {
         batch_rows=4,
         predictive="monte-carlo",
     ),
-    # What the authors' code does, as far as one joint step can: docs/paper-vs-released.md.
+    # What the authors' code does, as far as one joint step can: docs/presets.md.
     "released": Settings(
         encoder="noisy-linear",
         scale_input=False,

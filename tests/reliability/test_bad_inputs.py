@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from reliable import Toy, make_toy
 from scipy import sparse
 
-from conftest import Toy, make_toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.persistence import ModelFileError
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from test_kill_resume import RUN, digest
+from reliable import RUN, Toy, digest, start_python
 
-from conftest import Toy, start_python
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.checkpointing import CheckpointError
 from vmtl.threads import threads

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from reliable import RUN, Toy, digest, run_python
 from scipy import sparse
-from test_kill_resume import RUN, digest
 
 import vmtl.inputs
-from conftest import Toy, run_python
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 
 OPTIONS: dict[str, Any] = {"max_steps": 6, "random_state": 7}
@@ -42,10 +41,10 @@ def test_another_seed_gives_other_weights(toy: Toy) -> None:
 def test_fitting_leaves_the_global_random_states_alone(toy: Toy) -> None:
     import torch
 
-    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # type: ignore[index, union-attr]
+    before = torch.get_rng_state(), np.random.get_state()[1].copy()  # type: ignore[index, union-attr]  # noqa: NPY002
     fit(MultiTaskClassifier, toy).predict(toy.X, tasks=toy.tasks)
     assert (torch.get_rng_state() == before[0]).all()
-    assert (np.random.get_state()[1] == before[1]).all()  # type: ignore[index]
+    assert (np.random.get_state()[1] == before[1]).all()  # type: ignore[index]  # noqa: NPY002
 
 
 def test_two_processes_give_the_same_bits() -> None:

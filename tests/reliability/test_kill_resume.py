@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import random
 import signal
@@ -13,28 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
+from reliable import RUN, Toy, digest, make_toy, run_python, start_python
 
-from conftest import Toy, make_toy, run_python, start_python
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor, checkpointing, persistence
 from vmtl.checkpointing import Checkpoint, CheckpointError
 from vmtl.training import DivergenceError
 
-#: argv: folder, estimator, options as Python, seconds between checkpoints. Prints a digest of all weights.
-RUN = """
-import sys
-from conftest import make_toy
-from test_kill_resume import digest
-from vmtl import MultiTaskClassifier, MultiTaskRegressor, checkpointing
-folder, kind, options, seconds = sys.argv[1:5]
-checkpointing.EVERY_SECONDS = float(seconds)
-toy = make_toy()
-print("ready", flush=True)
-model = {"c": MultiTaskClassifier, "r": MultiTaskRegressor}[kind](**eval(options))
-y = toy.labels if kind == "c" else toy.values
-model.fit(toy.X, y, tasks=toy.tasks, checkpoint=folder or None)
-print(digest(model))
-"""
 #: Everything that a step can depend on: early stopping, noise, dropout and batches, closed-form priors.
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "default": ("c", {"max_steps": 150, "random_state": 3}),
@@ -42,17 +25,6 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "paper": ("c", {"preset": "paper", "max_steps": 40, "latent_dim": 16, "random_state": 3}),
     "closed-form prior": ("r", {"method": "long", "max_steps": 250, "random_state": 3}),
 }
-
-
-def digest(model: Any) -> str:
-    """One number for all weights, features and history of a fitted model."""
-    total = hashlib.sha256()
-    for part in (model._fitted.model, model._fitted.feature_map):
-        for name, tensor in sorted(part.state_dict().items()):
-            total.update(name.encode() + tensor.numpy().tobytes())
-    for name in ("nll", "kl_z", "kl_w"):
-        total.update(torch.stack(getattr(model._fitted.history, name)).numpy().tobytes())
-    return total.hexdigest()
 
 
 def kill_until_done(
@@ -180,7 +152,7 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(toy: Toy, tmp_path: Path) ->
     """The first checkpoints fit below the limit on file size, then the limit falls: as on a full disk."""
     script = """
 import resource, signal, sys
-from conftest import make_toy
+from reliable import make_toy
 from vmtl import MultiTaskClassifier, checkpointing
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 checkpointing.EVERY_SECONDS = 0.0

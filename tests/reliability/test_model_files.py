@@ -18,9 +18,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reliable import Toy, make_toy, run_python
 
 import vmtl
-from conftest import Toy, make_toy, run_python
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor, persistence
 from vmtl.persistence import ModelFileError
 
@@ -136,7 +136,7 @@ def test_a_file_from_one_process_loads_in_another(toy: Toy, tmp_path: Path) -> N
     script = """
 import sys
 import numpy as np
-from conftest import make_toy
+from reliable import make_toy
 from vmtl import MultiTaskClassifier
 toy = make_toy()
 np.save(sys.argv[2], MultiTaskClassifier.load(sys.argv[1]).predict_proba(toy.X, tasks=toy.tasks))

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from reliable import Toy
 
-from conftest import Toy
-from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
+from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor, training
 from vmtl.datasets import load_digits_domains
 from vmtl.settings import Settings
 from vmtl.training import DivergenceError
@@ -101,12 +102,21 @@ def test_divergence_names_step_term_and_task(encoder: str, dtype: str, toy: Toy)
     assert not hasattr(model, "tasks_")
 
 
-def test_divergence_of_one_task_names_that_task(toy: Toy) -> None:
-    """A target that float32 cannot square, in one task only."""
-    y = np.where(toy.tasks == "west", 1e30 * toy.values, 1e-30 * toy.values)
-    model = MultiTaskRegressor(encoder="linear", max_steps=5, random_state=0, learning_rate=1e25)
-    with pytest.raises(DivergenceError, match="task 'west'|task 'north'|task 'south'|weight|weighted sum"):
-        model.fit(toy.X, y, tasks=toy.tasks)
+@pytest.mark.parametrize("term", ["nll", "kl_z", "kl_w"])
+def test_divergence_of_one_term_names_its_task(term: str, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third of three tasks breaks in the fifth step."""
+    true_terms, calls = training.terms, itertools.count(1)
+
+    def broken_terms(*arguments: Any) -> Any:
+        found = true_terms(*arguments)
+        if next(calls) < 5:
+            return found
+        return replace(found, **{term: getattr(found, term) * torch.tensor([1.0, 1.0, torch.nan])})
+
+    monkeypatch.setattr(training, "terms", broken_terms)
+    with pytest.raises(DivergenceError, match=f"at step 4: {term} of task 'west' is not finite") as caught:
+        MultiTaskRegressor(max_steps=9, random_state=0).fit(toy.X, toy.values, tasks=toy.tasks)
+    assert (caught.value.step, caught.value.term, caught.value.task) == (4, term, 2)
 
 
 #: Largest difference of a probability, and of a prediction in units of the target's deviation, after 100 steps: Adam

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import log_loss
 
 from toys import toy
-from vmtl import MultiTaskRegressor, closed_form
+from vmtl import MultiTaskClassifier, MultiTaskRegressor, closed_form
 from vmtl.batches import FullBatch
 from vmtl.fitting import draft
+from vmtl.kernels import apply_map
 from vmtl.methods import METHODS
 from vmtl.noise import Noise
 from vmtl.objective import Scales, task_losses, task_shares, terms
@@ -51,9 +55,7 @@ def test_residuals_are_those_of_refitting_without_the_row():
 @pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
 def test_the_closed_form_is_the_optimum_of_the_objective(method):
     """With everything alike and mixing weights without noise, the gradient on the means vanishes."""
-    settings = PRESETS["default"].with_options(
-        mixing="mean", relatedness="uniform", latent_dim=6, bayesian_z=False
-    )
+    settings = PRESETS["default"].with_options(mixing="mean", relatedness="uniform", latent_dim=6, bayesian_z=False)
     made = draft(METHODS[method], settings, toy([20, 15, 25], seed=3).rows(), 0)
     model, rows = made.model, made.features
     assert made.residual is not None
@@ -87,3 +89,36 @@ def test_a_strength_given_by_hand_is_trained_not_solved():
     made = draft(METHODS["vmtl"], PRESETS["default"].with_options(sharing=0.9, latent_dim=4), ROWS, 0)
     assert made.residual is None
     assert made.model.head.mean.requires_grad
+
+
+@pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
+def test_a_classifier_too_sure_of_itself_is_tempered(method: str) -> None:
+    """Labels that are half noise: a scale four times too large is taken back, and left-out rows gain by it."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(300, 4))
+    task = np.arange(300) % 3
+    label = np.where(rng.random(300) < 0.5, (x @ rng.normal(size=4) > 0).astype(int), rng.integers(0, 2, 300))
+    train = np.arange(300) < 120
+    model = MultiTaskClassifier(method, random_state=0, max_steps=60).fit(x[train], label[train], tasks=task[train])
+    rows = toy([40, 40, 40], classes=2).rows(torch.float32)
+    rows = replace(rows, x=torch.as_tensor(x[train], dtype=torch.float32), y=torch.as_tensor(label[train]))
+    rows = replace(rows, task=torch.as_tensor(task[train]))
+    fitted = model._fitted
+    features = apply_map(fitted.feature_map, rows)
+    fitted.model.log_logit_scale += np.log(4)
+    before = log_loss(label[~train], model._make_predictor().classes(x[~train], task[~train]).probabilities)
+    scale = float(fitted.model.logit_scale)
+    closed_form.temper(fitted.model, features, torch.eye(3, dtype=torch.float64))
+    after = log_loss(label[~train], model._make_predictor().classes(x[~train], task[~train]).probabilities)
+    assert float(fitted.model.logit_scale) < 0.7 * scale
+    assert after < before
+
+
+def test_duplicates_and_weights_are_the_same_to_the_correction() -> None:
+    rows = toy([8, 9, 7], classes=3, seed=2)
+    again = np.r_[np.arange(24), [0, 5, 9]]
+    weight = np.ones(24)
+    weight[[0, 5, 9]] = 2
+    twice = MultiTaskClassifier(random_state=0, max_steps=5).fit(rows.X[again], rows.y[again], tasks=rows.task[again])
+    once = MultiTaskClassifier(random_state=0, max_steps=5).fit(rows.X, rows.y, tasks=rows.task, sample_weight=weight)
+    assert float(once._fitted.model.logit_scale) == pytest.approx(float(twice._fitted.model.logit_scale), rel=1e-5)

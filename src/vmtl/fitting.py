@@ -29,6 +29,8 @@ from vmtl.training import History, Progress, Trainer
 MAX_LANDMARKS = 512
 #: Rows up to which exact duplicates are merged, and a regression starts from the closed form.
 SMALL = 3000
+#: Up to this many classes times rows cubed, a classifier's logit scale is corrected by leave-one-out.
+MAX_TEMPERED = 5e9
 #: What is assumed where nothing is selected: other encoders than the kernel, or one per task.
 UNSELECTED = Selection(standardise=False, shares=CLASSES.shares(), correlation=0.9, scale=5.0, bias=1.0, noise=0.5)
 Hook = Callable[[Trainer, Progress], None]
@@ -97,18 +99,22 @@ class Draft:
 
     feature_map: FeatureMap
     features: Rows
+    distinct: Rows  # the same without duplicates
     model: Model
     residual: Tensor | None  # leave-one-out residuals of a regression that starts from the closed form
+    covariance: Tensor  # (T, T) B, of one weight across tasks
+    tempers: bool  # whether the logit scale of a classifier is corrected after training
 
 
 def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
     """Everything that is inferred from the raw rows before training: features, scales, relatedness, first means."""
-    distinct = merge_duplicates(rows)
+    merged = merge_duplicates(rows)
     selected = settings.select and settings.encoder == "kernel" and method.encoder == "shared"
-    found = select(distinct, seed) if selected else UNSELECTED
-    feature_map = make_feature_map(settings, method, distinct, found, seed).to(rows.x)
-    features = apply_map(feature_map, rows)
+    found = select(merged, seed) if selected else UNSELECTED
+    feature_map = make_feature_map(settings, method, merged, found, seed).to(rows.x)
+    features, distinct = apply_map(feature_map, rows), apply_map(feature_map, merged)
     scale = found.scale * found.bias**0.5 if method.prior_w is not None else UNSELECTED.scale
+    chosen_scale = settings.logit_scale is None
     settings = settings.with_options(logit_scale=settings.logit_scale or scale)
     settings = settings.slower(min(1.0, UNSELECTED.scale / found.scale))
     layout = Layout.of(features, feature_spread(features, method.encoder == "per task"))
@@ -117,7 +123,7 @@ def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
     covariance = torch.eye(rows.n_tasks, dtype=torch.float64)
     if method.mixes:
         related = settings.relatedness == "evidence" and rows.n_tasks > 2
-        likeness = similarity(features, seed) if related else uniform_similarity(rows.n_tasks)
+        likeness = similarity(distinct, seed) if related else uniform_similarity(rows.n_tasks)
         mixed = mixture(likeness, found.correlation)
         model.start_from(mixed)
         covariance = mixed.covariance
@@ -125,8 +131,10 @@ def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
     if isinstance(model.likelihood, GaussianNoise):
         torch.nn.init.constant_(model.likelihood.log_noise, math.log(found.noise))
         if selected and closed_form.applies(model) and len(rows.y) <= SMALL:
-            residual = closed_form.start(model, features, covariance)
-    return Draft(feature_map, features, model, residual)
+            residual = closed_form.start(model, distinct, covariance)
+    cheap = rows.is_classification and rows.n_classes * float(len(merged.y)) ** 3 <= MAX_TEMPERED
+    tempers = selected and cheap and chosen_scale and closed_form.applies(model)
+    return Draft(feature_map, features, distinct, model, residual, covariance, tempers)
 
 
 def fit(
@@ -155,7 +163,9 @@ def fit(
     if stopper is not None:
         stopper.finish(trainer)
     if made.residual is not None:
-        closed_form.calibrate(model, made.features, made.residual)
+        closed_form.calibrate(model, made.distinct, made.residual)
+    elif made.tempers:
+        closed_form.temper(model, made.distinct, made.covariance)
     trainer.check_weights()
     model.detach_rows()
     return Fitted(made.feature_map, model.requires_grad_(False), trainer.history)

@@ -14,7 +14,7 @@ from vmtl.noise import Noise
 
 
 def log_softmax_(logits: Tensor) -> Tensor:
-    """log softmax over the last axis, in place; torch's own kernel is five times slower on rows shorter than a vector."""
+    """log softmax over the last axis, in place; torch's own kernel is slow on rows shorter than a vector."""
     if logits.shape[-1] >= 16:
         return torch.log_softmax(logits, -1, out=logits)
     logits.sub_(logits.amax(-1, keepdim=True))

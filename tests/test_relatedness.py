@@ -95,6 +95,8 @@ def test_groups_are_found_and_the_adversary_is_ignored():
         alpha = model.alpha_.loc[names, names].to_numpy()
         grouped = np.flatnonzero((group == 0) | (group == 1))
         inside += [alpha[t, group == group[t]].sum() for t in grouped]
+        assert (model.sharing_.index == model.alpha_.index).all()
+        assert model.sharing_.between(0, 1).all()
         received.append(alpha[group != -1][:, group == -1].mean())
     assert np.mean(inside) > 0.85
     assert np.mean(received) < 0.08

@@ -34,6 +34,7 @@ from vmtl.inputs import (
     task_values,
     unique_tasks,
 )
+from vmtl.learned import Learned
 from vmtl.method import Method
 from vmtl.methods import get_method
 from vmtl.predictive import Predictor
@@ -63,7 +64,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 Prediction = TypeVar("Prediction")
 
 
-class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
+class BaseMultiTask(Learned, BaseEstimator):  # type: ignore[misc]
     """The estimators' common part."""
 
     __metadata_request__fit = {"checkpoint": UNUSED, "callback": UNUSED}  # noqa: RUF012
@@ -310,40 +311,6 @@ class BaseMultiTask(BaseEstimator):  # type: ignore[misc]
         import pandas as pd
 
         return pd.DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
-
-    # -- what was learned ------------------------------------------------------------------------------
-
-    @property
-    def alpha_(self) -> Any:
-        """Mixing weights of w: row t says how much task t takes from each other task."""
-        return self._relatedness(self._fitted.model.alpha())
-
-    @property
-    def beta_(self) -> Any:
-        """Mixing weights of z."""
-        return self._relatedness(self._fitted.model.beta())
-
-    def _relatedness(self, weights: torch.Tensor) -> Any:
-        import pandas as pd
-
-        names = pd.Index(self.tasks_, tupleize_cols=False)
-        return pd.DataFrame(weights.detach().cpu().numpy(), index=names, columns=names)
-
-    @property
-    def history_(self) -> Any:
-        """One row per recorded step and task: raw terms, their scales, tau, learning rate and seconds."""
-        import pandas as pd
-
-        history, n_tasks = self._fitted.history, len(self.tasks_)
-        table: dict[str, Any] = {
-            "step": np.repeat(history.step, n_tasks),
-            "task": np.tile(self.tasks_, len(history.step)),
-        }
-        for name in ("nll", "kl_z", "kl_w"):
-            table[name] = torch.stack(getattr(history, name)).cpu().numpy().ravel()
-        for name in ("kl_scale_z", "kl_scale_w", "tau", "lr", "seconds"):
-            table[name] = np.repeat(getattr(history, name), n_tasks)
-        return pd.DataFrame(table)
 
     # -- files -----------------------------------------------------------------------------------------
 

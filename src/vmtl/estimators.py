@@ -71,6 +71,8 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     tasks_ : (T,) array
     alpha_, beta_ : DataFrame (T, T)
         Learned mixing weights for w and z: row t says how much task t takes from each other task.
+    sharing_ : Series (T,)
+        How strongly each task follows its mixture: 1 is the paper, 0 is on its own.
     history_ : DataFrame
     """
 

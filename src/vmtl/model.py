@@ -215,6 +215,12 @@ class Model(nn.Module):
         """Reported mixing weights of z: (T, T), zeros if the method has none."""
         return self._reported(self.mixing_w if self.tied else self.mixing_z)
 
+    def sharing(self) -> Tensor:
+        """Sharing strength of every task: (T,), zeros if w has no mixture prior."""
+        if isinstance(self.prior_w, GumbelMixtureW):
+            return self.prior_w.sharing
+        return torch.zeros_like(self.task_rows)
+
     def _reported(self, mixing: Mixing | None) -> Tensor:
         if mixing is None:
             return self.task_rows.new_zeros(self.n_tasks, self.n_tasks)

@@ -32,7 +32,7 @@ def report(
     """Write one self-contained page on a model: scores, who learns from whom, calibration, errors, settings.
 
     With `--train` the same rows are also learned alone, pooled and by every other method, and the model is refitted
-    with shuffled tasks, to show what chance looks like. A model file holds no training rows, so they must be given.
+    with shuffled tasks, to show what chance looks like. A model file holds no labelled rows, so they must be given.
     """
     from vmtl.cli._files import check_output
     from vmtl.cli._inputs import load_model, read_labelled, target_name, task_name

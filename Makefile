@@ -42,13 +42,18 @@ test-lowest:
 	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q tests/contract tests/test_estimators.py
 
 docs: .venv/.tested
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench-speed: .venv/.installed
 	$(BIN)/python benchmarks/speed.py
 
-bench-accuracy: .venv/.installed
+bench-accuracy: .venv/.tested
 	$(BIN)/python benchmarks/accuracy.py
+
+# RESULTS.md from real runs; VMTL_DATA names the folder of the data.
+results: .venv/.tested
+	$(BIN)/vmtl bench run benchmarks/results.toml --workers 2 --out runs
+	$(BIN)/vmtl bench show benchmarks/results.toml --out runs --results-md RESULTS.md
 
 clean:
 	rm -rf .venv .venv-lowest build dist site .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -2,7 +2,8 @@
 
     python benchmarks/accuracy.py --data DIR --out runs/accuracy [--workers 2] [--json FILE] [--smoke]
 
-Runs the jobs of ``accuracy.toml`` that have no record yet; stopped and started again it goes on.
+Runs the jobs of ``accuracy.toml`` that have no record yet; stopped and started again it goes on. ``--show`` runs
+nothing and reads the records there are; ``--write`` puts the tables into README.md and docs/defaults.md.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from vmtl.bench.comparison import comparison_table, write_block
 from vmtl.bench.engines import Place, get_engine
-from vmtl.bench.goals import Goal, measure_goals
+from vmtl.bench.goals import Goal, find_settings, measure_goals
 from vmtl.bench.layouts import suite_tables
 from vmtl.bench.progress import Watcher
 from vmtl.bench.records import load_records
@@ -46,11 +48,16 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--only", action="append", default=[], help="only this data set; may be repeated")
     parser.add_argument("--json", type=Path, help="write goals and tables to this file too")
     parser.add_argument("--smoke", action="store_true", help="a few rows and steps of everything")
+    parser.add_argument("--show", action="store_true", help="run nothing: tables of the records there are")
+    parser.add_argument("--write", action="store_true", help="write the tables into README.md and docs/defaults.md")
     given = parser.parse_args(arguments)
     place = Place(given.data, given.splits)
     read = [narrow(suite, given.only) for suite in load_suites(SUITE)]
     suites = resolve([suite for suite in read if suite.jobs], place, given.smoke)
-    outcome = run_suites(suites, get_engine(given.engine, given.workers), place, given.out, Watcher(), _report)
+    failed = False
+    if not given.show:
+        engine = get_engine(given.engine, given.workers)
+        failed = bool(run_suites(suites, engine, place, given.out, Watcher(), _report).failed)
     records = load_records(given.out).records
     tables = [table for suite in suites for table in suite_tables(suite, records)]
     goals = measure_goals(suites, records)
@@ -58,7 +65,11 @@ def main(arguments: list[str] | None = None) -> int:
     if given.json is not None:
         content = {"goals": [asdict(goal) for goal in goals], "tables": [asdict(table) for table in tables]}
         given.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    return 1 if outcome.failed else 0
+    if given.write:
+        root = SUITE.parents[1]
+        write_block(root / "README.md", "comparison", to_markdown([comparison_table(find_settings(suites, records))]))
+        write_block(root / "docs" / "defaults.md", "goals", to_markdown([goal_table(goals)]))
+    return int(failed)
 
 
 def _report(text: str) -> None:

@@ -90,8 +90,10 @@ def _rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor
     made = kind(**parameters)
     made.method_, made.settings_ = get_method(made.method), Settings.from_json(payload["settings"])
     made.seed_, made.n_features_in_ = int(payload["seed"]), int(payload["n_features_in"])
-    if payload["feature_names_in"]:
-        made.feature_names_in_ = np.asarray(payload["feature_names_in"], dtype=object)
+    if (names := payload["feature_names_in"]) is not None:
+        if len(names) != made.n_features_in_ or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"there are {made.n_features_in_} columns, which need as many names")
+        made.feature_names_in_ = np.array(names, dtype=object)
     made.tasks_ = np.empty(len(payload["tasks"]), dtype=object)
     made.tasks_[:] = [plain(task) for task in payload["tasks"]]
     if "classes" in payload:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from sklearn.utils.validation import _num_samples
 
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
 
-STEPS = 12
-#: One method of each kind of prior; the other methods split into two tasks are checked in the long form.
-FIRST = ("vmtl", "stl", "long")
-OTHERS = tuple(method for method in METHODS if method not in FIRST)
+#: A small network of fixed size, fast enough for all methods; the default features are checked with FIRST.
+SMALL: dict[str, Any] = {"encoder": "linear", "latent_dim": 4, "max_steps": 60, "random_state": 0}
+DEFAULT: dict[str, Any] = {"max_steps": 12, "random_state": 0}
+#: The default and the amortised method; features of its own for every task are in the long form.
+FIRST, SECOND = ("vmtl", "vmtl_ac"), ("stl",)
+OTHERS = tuple(method for method in METHODS if method != "vmtl_ac")
 WEIGHTS = "fitting with sample_weight and with repeated rows agree in law but not in bits, since "
 NOT_BITS = {
     "check_sample_weight_equivalence_on_dense_data": WEIGHTS
@@ -45,46 +48,36 @@ class TwoTaskRegressor(_TwoTasks, MultiTaskRegressor):
     """As above."""
 
 
-def single(kind: type[Any]) -> list[Any]:
-    return [kind(method=method, max_steps=STEPS, random_state=0) for method in METHODS]
+def made(kinds: Iterable[type[Any]], methods: Iterable[str], **options: Any) -> list[Any]:
+    return [kind(method=method, **options) for kind in kinds for method in methods]
 
 
-def split(kind: type[Any], methods: Iterable[str]) -> list[Any]:
-    return [kind(method=method, max_steps=STEPS, random_state=0, unknown_task="average") for method in methods]
+PLAIN = (MultiTaskClassifier, MultiTaskRegressor)
+SPLIT = (TwoTaskClassifier, TwoTaskRegressor)
+checks = partial(parametrize_with_checks, expected_failed_checks=lambda estimator: NOT_BITS)
 
 
-def exact(kind: type[Any]) -> list[Any]:
-    """Nothing random per row and no size that depends on the rows: sample weights are exact."""
-    options: dict[str, Any] = {"encoder": "linear", "latent_dim": 4, "dtype": "float64", "max_steps": 60}
-    return [kind(method=method, random_state=0, **options) for method in ("bmtl", "pooled")]
-
-
-@parametrize_with_checks(
-    [*single(MultiTaskClassifier), *single(MultiTaskRegressor)], expected_failed_checks=lambda estimator: NOT_BITS
-)
+@checks([*made(PLAIN, OTHERS, **SMALL), *made(PLAIN, FIRST, **DEFAULT)])
 def test_every_method(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@parametrize_with_checks(
-    [*split(TwoTaskClassifier, FIRST), *split(TwoTaskRegressor, FIRST)],
-    expected_failed_checks=lambda estimator: NOT_BITS,
-)
+@checks(made(SPLIT, ("vmtl",), unknown_task="average", **DEFAULT))
 def test_two_tasks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(
-    [*split(TwoTaskClassifier, OTHERS), *split(TwoTaskRegressor, OTHERS)],
-    expected_failed_checks=lambda estimator: NOT_BITS,
+@checks(
+    [*made(SPLIT, OTHERS, unknown_task="average", **SMALL), *made((*PLAIN, *SPLIT), (*SECOND, "vmtl_ac"), **DEFAULT)]
 )
-def test_two_tasks_other_methods(estimator: Any, check: Any) -> None:
-    check(estimator)
+def test_two_tasks_of_every_method(estimator: Any, check: Any) -> None:
+    check(estimator.set_params(unknown_task="average"))
 
 
-@parametrize_with_checks([*exact(MultiTaskClassifier), *exact(MultiTaskRegressor)])
-def test_exact_weights(estimator: Any, check: Any) -> None:
+@parametrize_with_checks(made(PLAIN, ("bmtl",), dtype="float64", **SMALL))
+def test_weights_are_exact_without_rounding_and_draws(estimator: Any, check: Any) -> None:
+    """Nothing random per row and no size that depends on the rows: then every check passes."""
     check(estimator)
 
 

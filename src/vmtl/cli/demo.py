@@ -103,7 +103,9 @@ def run_trial(
         split = random_split(problem, share, seed)
         train, test = problem.subset(split.train), problem.subset(split.test)
         for name in METHODS:
-            model = estimator(name, max_steps=steps, random_state=seed).fit(train.X, train.labels, tasks=train.tasks)
+            model = estimator(name, max_steps=steps, n_threads=1, random_state=seed).fit(
+                train.X, train.labels, tasks=train.tasks
+            )
             found = gather(model, test.X, test.labels, test.tasks)
             scores[name].append([found.score(found.rows(t)).value for t in found.present])
             if name == kept:

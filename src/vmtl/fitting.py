@@ -113,7 +113,7 @@ def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
     found = select(merged, seed) if selected else UNSELECTED
     feature_map = make_feature_map(settings, method, merged, found, seed).to(rows.x)
     features, distinct = apply_map(feature_map, rows), apply_map(feature_map, merged)
-    scale = found.scale * found.bias**0.5 if method.prior_w is not None else UNSELECTED.scale
+    scale = found.scale * found.bias**0.5 if method.q_w == "gaussian" else UNSELECTED.scale
     chosen_scale = settings.logit_scale is None
     settings = settings.with_options(logit_scale=settings.logit_scale or scale)
     settings = settings.slower(min(1.0, UNSELECTED.scale / found.scale))

@@ -67,8 +67,10 @@ def main(arguments: list[str] | None = None) -> int:
         given.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
     if given.write:
         root = SUITE.parents[1]
-        write_block(root / "README.md", "comparison", to_markdown([comparison_table(find_settings(suites, records))]))
-        write_block(root / "docs" / "defaults.md", "goals", to_markdown([goal_table(goals)]))
+        write_block(
+            root / "README.md", "comparison", to_markdown([comparison_table(find_settings(suites, records))], level=3)
+        )
+        write_block(root / "docs" / "defaults.md", "goals", to_markdown([goal_table(goals)], level=3))
     return int(failed)
 
 

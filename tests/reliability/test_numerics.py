@@ -70,13 +70,13 @@ def test_stable_at_the_corners(preset: str, digits: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["default", "paper", "released"])
 def test_stable_over_the_grid(preset: str, digits: Any) -> None:
-    check_stable(digits, GRID, steps=150, preset=preset, latent_dim=32, n_z=2, n_w=2)
+    check_stable(digits, GRID, steps=60, preset=preset, latent_dim=32, n_z=2, n_w=2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_is_stable_over_the_grid(method: str, digits: Any) -> None:
-    check_stable(digits, GRID, steps=60, method=method, latent_dim=32)
+    check_stable(digits, GRID, steps=30, method=method, latent_dim=32)
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,8 +16,25 @@ from vmtl.features import IMAGENET, load_backbone
 from vmtl.features.backbones import efficientnet_lite0, vgg16
 from vmtl.features.backbones.base import read_weights, torch_embed
 
-CONVOLUTIONS = {0: 64, 2: 64, 5: 128, 7: 128, 10: 256, 12: 256, 14: 256, 17: 512, 19: 512, 21: 512}
-CONVOLUTIONS |= {24: 512, 26: 512, 28: 512}
+#: The published checkpoint of VGG16 (torchvision's, ImageNet): where its parameters are and their shapes.
+VGG16_WEIGHTS: dict[str, tuple[int, ...]] = {
+    "features.0": (64, 3, 3, 3),
+    "features.2": (64, 64, 3, 3),
+    "features.5": (128, 64, 3, 3),
+    "features.7": (128, 128, 3, 3),
+    "features.10": (256, 128, 3, 3),
+    "features.12": (256, 256, 3, 3),
+    "features.14": (256, 256, 3, 3),
+    "features.17": (512, 256, 3, 3),
+    "features.19": (512, 512, 3, 3),
+    "features.21": (512, 512, 3, 3),
+    "features.24": (512, 512, 3, 3),
+    "features.26": (512, 512, 3, 3),
+    "features.28": (512, 512, 3, 3),
+    "classifier.0": (4096, 25088),
+    "classifier.3": (4096, 4096),
+    "classifier.6": (1000, 4096),
+}
 
 
 def some_images(size: int = 224) -> np.ndarray:
@@ -51,28 +69,36 @@ def test_vgg16_has_the_published_names_and_shapes() -> None:
     with torch.device("meta"):
         network = vgg16.make_vgg16()
     shapes = {name: tuple(p.shape) for name, p in network.state_dict().items()}
-    expected: dict[str, tuple[int, ...]] = {}
-    channels = 3
-    for layer, width in CONVOLUTIONS.items():
-        expected[f"features.{layer}.weight"] = (width, channels, 3, 3)
-        expected[f"features.{layer}.bias"] = (width,)
-        channels = width
-    for layer, (rows, columns) in {0: (4096, 25088), 3: (4096, 4096), 6: (1000, 4096)}.items():
-        expected[f"classifier.{layer}.weight"] = (rows, columns)
-        expected[f"classifier.{layer}.bias"] = (rows,)
+    expected = {f"{layer}.weight": shape for layer, shape in VGG16_WEIGHTS.items()}
+    expected |= {f"{layer}.bias": shape[:1] for layer, shape in VGG16_WEIGHTS.items()}
     assert shapes == expected
     assert sum(int(np.prod(shape)) for shape in shapes.values()) == 138_357_544
 
 
+def plain_vgg16(weights: dict[str, torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+    """VGG16 up to its second fully connected layer and that layer's ReLU, written out function by function."""
+    functional = torch.nn.functional
+    for layer in [name for name in VGG16_WEIGHTS if name.startswith("features")]:
+        x = functional.conv2d(x, weights[f"{layer}.weight"], weights[f"{layer}.bias"], padding=1).relu()
+        if layer in ("features.2", "features.7", "features.14", "features.21", "features.28"):
+            x = functional.max_pool2d(x, 2)
+    x = x.flatten(1)  # (n, 512 * 7 * 7)
+    for layer in ("classifier.0", "classifier.3"):
+        x = functional.linear(x, weights[f"{layer}.weight"], weights[f"{layer}.bias"]).relu()
+    return x
+
+
 def test_a_vgg16_checkpoint_gives_its_features(tmp_path: Path) -> None:
     torch.manual_seed(0)
-    network = vgg16.make_vgg16().eval()
-    torch.save(network.state_dict(), tmp_path / "vgg16.pth")
+    weights = vgg16.make_vgg16().state_dict()
+    torch.save(weights, tmp_path / "vgg16.pth")
     x = some_images()[:1]
-    features = load_backbone("vgg16", weights=tmp_path / "vgg16.pth", n_threads=1).embed(x)
+    backbone = load_backbone("vgg16", weights=tmp_path / "vgg16.pth", n_threads=1)
+    features = backbone.embed(x)
     assert features.shape == (1, 4096)
-    network.classifier = network.classifier[:5]
-    np.testing.assert_allclose(features, torch_embed(network, 1)(x), atol=1e-6)
+    assert (backbone.transform, backbone.transform.size) == (IMAGENET, 224)
+    with torch.inference_mode():
+        np.testing.assert_allclose(features, plain_vgg16(weights, torch.from_numpy(x)).numpy(), atol=1e-5)
     assert features.min() >= 0
     assert features.max() > 0
 
@@ -117,7 +143,9 @@ def test_timm_is_asked_for_its_own_transform(monkeypatch: pytest.MonkeyPatch, tm
     """A stand-in with timm's interface: the library itself is an option of the user's."""
 
     def create_model(name: str, pretrained: bool, num_classes: int) -> Any:
-        assert (name, num_classes) == ("tiny", 0)
+        if name != "tiny":
+            raise RuntimeError(f"Unknown model ({name})")
+        assert num_classes == 0
         torch.manual_seed(int(pretrained))
         return torch.nn.Sequential(torch.nn.Conv2d(3, 5, 8), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten())
 
@@ -131,9 +159,22 @@ def test_timm_is_asked_for_its_own_transform(monkeypatch: pytest.MonkeyPatch, tm
     torch.save(create_model("tiny", False, 0).state_dict(), tmp_path / "w.pth")
     local = load_backbone("timm:tiny", weights=tmp_path / "w.pth")
     assert local.fingerprint != backbone.fingerprint
+    for wrong, said in (({}, r"lacks 2 parameters of tiny, such as 0\.weight"), ({"0.bias": torch.zeros(9)}, "shapes")):
+        torch.save(wrong, tmp_path / "wrong.pth")
+        with pytest.raises(ValueError, match=said):
+            load_backbone("timm:tiny", weights=tmp_path / "wrong.pth")
+    with pytest.raises(ValueError, match=r"timm cannot make 'large'.*check the name"):
+        load_backbone("timm:large")
 
 
-def test_timm_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timm_is_optional(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "timm", None)
     with pytest.raises(ImportError, match="needs timm"):
         load_backbone("timm:tiny")
+    monkeypatch.delitem(sys.modules, "timm")
+    monkeypatch.syspath_prepend(tmp_path)
+    for fault in ("import a_torchvision_that_is_absent", 'raise RuntimeError("operator nms does not exist")'):
+        (tmp_path / "timm.py").write_text(fault + "  # what a torchvision for another torch does\n")
+        importlib.invalidate_caches()
+        with pytest.raises(ImportError, match=r"installed but cannot be imported .* install the torchvision"):
+            load_backbone("timm:tiny")

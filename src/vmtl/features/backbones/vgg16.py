@@ -1,4 +1,8 @@
-"""``vgg16``: the paper's backbone, 4,096 features after the second fully connected layer."""
+"""``vgg16``: the paper's backbone, 4,096 features after the second fully connected layer.
+
+The paper removes the final classifier layer and keeps the rest, so the features are taken after that layer's ReLU:
+they are not negative, and many are zero. (Dropout does nothing at prediction.)
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from vmtl.datasets import load_npz, load_office_caltech
+from vmtl.datasets import load_npz, load_office_caltech, save_npz
 from vmtl.features import Backbone, BrokenImageError, Transform, extract_features, load_backbone
 
 
@@ -24,6 +25,24 @@ def test_every_image_becomes_a_row(images: Path, backbone: Backbone, tmp_path: P
     assert done.problem.paths is not None
     assert done.problem.paths[0] == "art/cat/0.png"
     assert done.broken == ()
+
+
+def test_features_are_not_held_in_memory(images: Path, backbone: Backbone, tmp_path: Path) -> None:
+    """Twelve vectors of 1 MiB: no more than a few at a time, and none is lost."""
+    wide = replace(backbone, embed=lambda x: np.resize(x.mean(axis=(2, 3)), (1, 2**18)))
+    tracemalloc.start()
+    try:
+        done = extract_features(images, wide, cache=tmp_path / "cache")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 2**20
+    assert done.problem.X.shape == (12, 2**18)
+    narrow = extract_features(images, backbone, cache=tmp_path / "other").problem.X
+    np.testing.assert_array_equal(done.problem.X[:, :3], narrow)
+    save_npz(done.problem, tmp_path / "f.npz")
+    np.testing.assert_array_equal(load_npz(tmp_path / "f.npz").X, done.problem.X)
+    assert [file.name for file in (tmp_path / "cache").iterdir()] == ["features.sqlite"]
 
 
 def test_a_stopped_pass_goes_on(images: Path, backbone: Backbone, counting: Any, tmp_path: Path) -> None:

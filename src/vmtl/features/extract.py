@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,16 +45,22 @@ def extract_features(
     backbone : ``efficientnet_lite0``, ``vgg16`` (with ``weights``), ``onnx:FILE``, ``timm:NAME``, a ``Backbone``.
     cache : folder that keeps features, so that a stopped pass goes on; default: the user's cache folder.
     skip_broken : leave out images that cannot be read and list them, instead of stopping at the first.
+
+    The features may exceed the memory: they are written to a nameless file in the cache folder, which ``problem.X``
+    maps read-only and which vanishes with it.
     """
     start = time.monotonic()
     problem = images if isinstance(images, Problem) else image_folder(images)
     if isinstance(backbone, str):
         backbone = load_backbone(backbone, weights=weights, n_threads=n_threads)
     files = [str(file) for file in np.asarray(problem.X)[:, 0]]
-    vectors: list[Array] = []
     kept: list[int] = []
     n_cached = 0
-    with FeatureCache(cache) as store, image_progress(len(files), shown=progress) as advance:
+    with (
+        FeatureCache(cache) as store,
+        tempfile.TemporaryFile(dir=store.path.parent) as rows,
+        image_progress(len(files), shown=progress) as advance,
+    ):
         for row, file in enumerate(files):
             try:
                 vector, was_cached = _one(file, backbone, store)
@@ -61,15 +68,16 @@ def extract_features(
                 if not skip_broken:
                     raise
             else:
-                vectors.append(vector)
+                rows.write(vector.tobytes())
                 kept.append(row)
                 n_cached += was_cached
             advance()
-    if not kept:
-        raise ValueError(f"None of the {len(files)} images can be read; check the folder.")
+        if not kept:
+            raise ValueError(f"None of the {len(files)} images can be read; check the folder.")
+        rows.flush()
+        X = np.memmap(rows, dtype=np.float32, mode="r").reshape(len(kept), -1)
     broken = tuple(files[row] for row in sorted(set(range(len(files))) - set(kept)))
-    with_features = replace(problem.subset(kept), X=np.stack(vectors))
-    return Extraction(with_features, broken, n_cached, time.monotonic() - start)
+    return Extraction(replace(problem.subset(kept), X=X), broken, n_cached, time.monotonic() - start)
 
 
 def _one(file: str, backbone: Backbone, store: FeatureCache) -> tuple[Array, bool]:

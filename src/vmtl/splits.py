@@ -33,20 +33,27 @@ class SplitDocument:
     n_lines: int
 
 
-def read_split_document(path: str | Path) -> SplitDocument:
-    """Read a file of ``path label`` lines; a path may hold blanks, a repeated line counts once."""
-    labels: dict[str, int] = {}
-    n_lines = 0
+def read_path_labels(path: str | Path) -> list[tuple[str, int]]:
+    """The ``path label`` lines of a file, in order; a path may hold blanks."""
+    lines: list[tuple[str, int]] = []
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
             continue
         place, _, label = line.strip().rpartition(" ")
         if not place or not label.lstrip("-").isdigit():
             raise ValueError(f"Line {number} of {path} is {line!r}; write a path, a blank and a class number.")
-        if labels.setdefault(place.strip(), int(label)) != int(label):
-            raise ValueError(f"Line {number} of {path} gives {place!r} a second label; keep one of the two.")
-        n_lines += 1
-    return SplitDocument(tuple(labels), tuple(labels.values()), n_lines)
+        lines.append((place.strip(), int(label)))
+    return lines
+
+
+def read_split_document(path: str | Path) -> SplitDocument:
+    """Read a file of ``path label`` lines; a repeated line counts once, a path has one label."""
+    lines = read_path_labels(path)
+    labels: dict[str, int] = {}
+    for place, label in lines:
+        if labels.setdefault(place, label) != label:
+            raise ValueError(f"{path} gives {place!r} a second label; keep one of the two.")
+    return SplitDocument(tuple(labels), tuple(labels.values()), len(lines))
 
 
 def plain_path(path: object) -> str:

@@ -17,13 +17,13 @@ from vmtl.datasets import (
     load_office_home,
     save_npz,
 )
-from vmtl.datasets.domainnet import DOMAINNET
+from vmtl.datasets.domainnet import DOMAINNET, SIZES
 from vmtl.datasets.image_sets import ImageSet, load_image_set
 from vmtl.datasets.imageclef import IMAGECLEF
 from vmtl.datasets.office_caltech import OFFICE_CALTECH
 from vmtl.datasets.office_home import OFFICE_HOME
 from vmtl.problem import Problem
-from vmtl.splits import document_split, read_split_document
+from vmtl.splits import document_split, random_split, read_split_document
 
 LOADERS = [
     (OFFICE_HOME, load_office_home),
@@ -111,20 +111,92 @@ def test_domainnet_lists(tmp_path: Path) -> None:
     train, test = (load_domainnet(tmp_path, part=part, allow_incomplete=True) for part in ("train", "test"))
     assert (train.n_rows, test.n_rows) == (12, 6)
     assert test.class_names == ("0", "tiger")
-    with pytest.raises(ValueError, match="choose one of all"):
+    with pytest.raises(ValueError, match="choose one of train"):
         load_domainnet(tmp_path, part="val")
+
+
+def test_domainnet_has_the_published_sizes(tmp_path: Path) -> None:
+    """The numbers of the cleaned version's twelve list files, and what their sums are given as."""
+    train, test = (sum(sizes[i] for sizes in SIZES.values()) for i in (0, 1))
+    assert (train, test, train + test) == (409_832, 176_743, 586_575)
+    assert SIZES["quickdraw"] == (345 * 350, 345 * 150)  # the one domain with equally many images per class
+    (tmp_path / "image_list").mkdir()
+    for d in DOMAINNET.domains:
+        touch(tmp_path, f"{d.name}/ant/1.jpg")
+        (tmp_path / "image_list" / f"{d.name}_test.txt").write_text(f"{d.name}/ant/1.jpg 0")
+    with pytest.raises(ValueError, match=r"expected clipart \(345 classes, 14,604 images\).*found clipart \(1 classes"):
+        load_domainnet(tmp_path, part="test")
+    with pytest.raises(ValueError, match=r"no list files of DomainNet; put <domain>_train\.txt there"):
+        load_domainnet(tmp_path, part="train")
+
+
+#: The folders of Caltech in the published list, by label; the other domains number the classes alike.
+IMAGECLEF_FOLDERS = (
+    ("251.airplanes-101",),
+    ("224.touring-bike", "146.mountain-bike"),
+    ("113.hummingbird",),
+    ("197.speed-boat",),
+    ("246.wine-bottle",),
+    ("178.school-bus",),
+    ("252.car-side-101",),
+    ("056.dog",),
+    ("105.horse",),
+    ("046.computer-monitor",),
+    ("145.motorbikes-101",),
+    ("159.people",),
+)
+IMAGECLEF_WORDS = ("plane", "bike", "bird", "boat", "bottle", "bus")
+IMAGECLEF_WORDS += ("car", "dog", "horse", "monitor", "motorbike", "people")
+
+
+def imageclef_lists() -> dict[str, list[str]]:
+    """Lines like the published ones: class folders in Caltech and Bing, none in ImageNet and Pascal."""
+    lines: dict[str, list[str]] = {letter: [] for letter in "cipb"}
+    for label, folders in enumerate(IMAGECLEF_FOLDERS):
+        for i in range(50):
+            folder = folders[i % len(folders)]
+            lines["c"].append(f"c/{folder}/{folder[:3]}_{i:04d}.jpg {label}")
+            lines["b"].append(f"b/{folder}/{i:032X}.jpg {label}")
+            lines["i"].append(f"i/n{label:08d}_{i}.JPEG {label}")
+            lines["p"].append(f"p/{2000 + label}_{i:06d}.jpg {label}")
+    lines["p"][6 * 50] = lines["p"][5 * 50].split()[0] + " 6"  # a bus that is a car as well
+    return lines
 
 
 def test_imageclef_as_distributed(tmp_path: Path) -> None:
     (tmp_path / "list").mkdir()
-    for letter in "cipb":
-        touch(tmp_path, *(f"{letter}/{i}.jpg" for i in range(12)))
-        lines = [f"{letter}/{i}.jpg {i}" for i in range(12)]
+    for letter, lines in imageclef_lists().items():
+        touch(tmp_path, *(line.split()[0] for line in lines))
         (tmp_path / "list" / f"{letter}List.txt").write_text("\n".join(lines))
-    problem = load_imageclef(tmp_path, allow_incomplete=True)
+    problem = load_imageclef(tmp_path)
     assert problem.task_names == ("caltech", "imagenet", "pascal", "bing")
-    assert problem.class_names == IMAGECLEF.class_names
-    assert problem.n_rows == 48
+    assert problem.class_names is not None
+    assert np.array_equal(np.unique(problem.task * 12 + problem.y, return_counts=True)[1], np.full(48, 50))
+    for label, word in enumerate(
+        ["plane", "bike", "bird", "boat", "bottle", "bus", "car", "dog", "horse", "monitor", "motorbike", "people"]
+    ):
+        assert word in problem.class_names[label]
+        assert word in IMAGECLEF_FOLDERS[label][0]
+    assert problem.paths is not None
+    twice = np.flatnonzero(problem.paths == "p/2005_000000.jpg")
+    assert [problem.class_names[c] for c in problem.y[twice]] == ["bus", "car"]
+    for seed in range(5):
+        assert np.isin(twice, random_split(problem, 0.2, seed).train).sum() in (0, 2)
+
+
+def test_lists_that_were_written_elsewhere_serve(tmp_path: Path) -> None:
+    """Published lists start at the author's root, write Real_World for the folder Real World, and differ in case."""
+    (tmp_path / "image_list").mkdir()
+    for folder, file in {"Art": "art", "Clipart": "clipart", "Product": "Product", "Real World": "Real_World"}.items():
+        touch(tmp_path, f"{folder}/Mug/00001.jpg", f"{folder}/Alarm_Clock/00001.jpg")
+        lines = [f"/home/them/office-home/{folder.replace(' ', '_')}/{c}/00001.jpg" for c in ("Mug", "Alarm_Clock")]
+        (tmp_path / "image_list" / f"{file}.txt").write_text(f"{lines[0]} 0\n{lines[1]} 1\n")
+    problem = load_office_home(tmp_path, allow_incomplete=True)
+    assert problem.task_names == ("Art", "Clipart", "Product", "Real World")
+    assert problem.class_names == ("Mug", "Alarm_Clock")
+    assert problem.paths is not None
+    assert problem.paths[-1] == "Real World/Alarm_Clock/00001.jpg"
+    assert all(Path(file).is_file() for file in problem.X[:, 0])
 
 
 def test_a_folder_without_list_files_is_explained(tmp_path: Path) -> None:

@@ -8,20 +8,22 @@ from pathlib import Path
 from vmtl.datasets.image_sets import Domain, ImageSet, load_image_set
 from vmtl.problem import Problem
 
+#: Images in each domain's ``_train.txt`` and ``_test.txt``.
+SIZES = {
+    "clipart": (33_525, 14_604),
+    "infograph": (36_023, 15_582),
+    "painting": (50_416, 21_850),
+    "quickdraw": (120_750, 51_750),
+    "real": (120_906, 52_041),
+    "sketch": (48_212, 20_916),
+}
 DOMAINNET = ImageSet(
     name="DomainNet",
-    domains=(
-        Domain("clipart", 48_129),
-        Domain("infograph", 51_605),
-        Domain("painting", 72_266),
-        Domain("quickdraw", 172_500),
-        Domain("real", 172_947),
-        Domain("sketch", 69_128),
-    ),
+    domains=tuple(Domain(name, sum(sizes)) for name, sizes in SIZES.items()),
     n_classes=345,
     lists=("{}_train.txt", "{}_test.txt"),
 )
-PARTS = ("all", "train", "test")
+PARTS = ("train", "test", "all")
 
 
 def load_domainnet(
@@ -35,6 +37,6 @@ def load_domainnet(
         raise ValueError(f"part is {part!r}; choose one of {', '.join(PARTS)}.")
     if part == "all":
         return load_image_set(DOMAINNET, root, lists, allow_incomplete)
-    domains = tuple(replace(domain, n_images=0) for domain in DOMAINNET.domains)
+    domains = tuple(Domain(name, sizes[PARTS.index(part)]) for name, sizes in SIZES.items())
     half = replace(DOMAINNET, domains=domains, lists=(f"{{}}_{part}.txt",))
     return load_image_set(half, root, root if lists is None else lists, allow_incomplete)

@@ -12,6 +12,8 @@ from vmtl.datasets.images import existing_folder, image_folder, image_lists, sub
 from vmtl.datasets.npz import load_npz
 from vmtl.problem import Problem
 
+LIST_FOLDERS = (".", "list", "image_list")
+
 
 @dataclass(frozen=True)
 class Domain:
@@ -24,7 +26,10 @@ class Domain:
 
 @dataclass(frozen=True)
 class ImageSet:
-    """What a published set holds; ``lists`` are its list files, with ``{}`` for a domain's name or alias."""
+    """What a published set holds; ``lists`` are its list files, with ``{}`` for a domain's name or alias.
+
+    In names of folders and files case, blanks and underscores do not matter.
+    """
 
     name: str
     domains: tuple[Domain, ...]
@@ -33,7 +38,7 @@ class ImageSet:
     class_names: tuple[str, ...] | None = None
 
     def domain(self, name: str) -> Domain | None:
-        """The domain that a folder name means: case, blanks and underscores do not matter."""
+        """The domain that a folder name means."""
         for domain in self.domains:
             if _plain(name) in (_plain(known) for known in (domain.name, *domain.aliases)):
                 return domain
@@ -84,13 +89,15 @@ def _described(name: str, n_classes: int, n_images: int) -> str:
 
 
 def _list_files(spec: ImageSet, folder: Path) -> dict[str, list[Path]]:
-    """The list files of every domain for which all are there."""
+    """The list files of every domain for which all are there, in ``folder`` or where sets keep them below it."""
+    texts = [file for place in LIST_FOLDERS for file in sorted((folder / place).glob("*.txt"))]
+    named = {_plain(file.name): file for file in reversed(texts)}  # of two with one name, the first counts
     files: dict[str, list[Path]] = {}
     for domain in spec.domains:
         for alias in (domain.name, *domain.aliases):
-            paths = [folder / pattern.format(alias) for pattern in spec.lists]
-            if paths and all(path.is_file() for path in paths):
-                files.setdefault(domain.name, paths)
+            wanted = [_plain(pattern.format(alias)) for pattern in spec.lists]
+            if wanted and all(name in named for name in wanted):
+                files.setdefault(domain.name, [named[name] for name in wanted])
     return files
 
 

@@ -37,8 +37,7 @@ IMAGECLEF = ImageSet(
 def load_imageclef(root: str | Path, *, lists: str | Path | None = None, allow_incomplete: bool = False) -> Problem:
     """Read the set as it is distributed, or ``<root>/<domain>/<class>/*.jpg``, or a feature file.
 
-    Distributed are the folders ``c``, ``i``, ``p`` and ``b`` and ``list/cList.txt`` to ``list/bList.txt``.
+    Distributed are the folders ``c``, ``i``, ``p`` and ``b`` and ``list/cList.txt`` to ``list/bList.txt``. A few
+    images of Pascal are listed under two classes, a bus and a car say; they are a row of each, as 50 per class need.
     """
-    if lists is None and (Path(root) / "list").is_dir():
-        lists = Path(root) / "list"
     return load_image_set(IMAGECLEF, root, lists, allow_incomplete)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vmtl.problem import Problem
-from vmtl.splits import read_split_document
+from vmtl.splits import plain_path, read_path_labels
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 
@@ -33,16 +33,18 @@ def image_lists(
     class_names: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Problem:
-    """The images that the list files of each task name, as ``path label`` lines with paths below ``root``.
+    """The images that the list files of each task name, as ``path label`` lines.
 
+    A path counts from the first folder on that ``root`` holds, so lists that were written elsewhere serve as well;
+    blanks and underscores in that folder's name are alike. An image listed under two labels is a row of each.
     Classes are named by ``class_names``, or by the folder that holds a label's images, or by their number.
     """
     base = existing_folder(root, "the images that the list files name")
+    folders = {plain_path(name): name for name in subfolders(base)}
     entries: list[tuple[str, str, int]] = []
     for task, files in lists.items():
-        documents = [read_split_document(file) for file in files]
-        label = {p: c for d in documents for p, c in zip(d.paths, d.labels, strict=True)}
-        entries += [(path, task, c) for path, c in label.items()]
+        lines = dict.fromkeys(line for file in files for line in read_path_labels(file))
+        entries += [(_below(folders, path), task, label) for path, label in lines]
     absent = [path for path, *_ in entries if not (base / path).is_file()]
     if absent:
         raise ValueError(
@@ -54,6 +56,15 @@ def image_lists(
         raise ValueError(f"The list files use more than the {len(names)} known classes; check the lists.")
     rows = [(path, task, names[c]) for path, task, c in entries]
     return _problem(name or base.name, base, rows, tuple(names), tuple(lists))
+
+
+def _below(folders: Mapping[str, str], path: str) -> str:
+    """A listed path from the first of ``folders`` on, spelled as on disk; the path itself where it holds none."""
+    parts = path.replace("\\", "/").split("/")
+    for i, part in enumerate(parts[:-1]):
+        if plain_path(part) in folders:
+            return "/".join([folders[plain_path(part)], *parts[i + 1 :]])
+    return path
 
 
 def _problem(

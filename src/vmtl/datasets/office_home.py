@@ -13,7 +13,7 @@ OFFICE_HOME = ImageSet(
         Domain("Art", 2427),
         Domain("Clipart", 4365),
         Domain("Product", 4439),
-        Domain("Real World", 4357),
+        Domain("Real World", 4357, aliases=("real",)),
     ),
     n_classes=65,
     lists=("{}.txt",),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from vmtl.datasets import load_rotated_mnist
+from vmtl.datasets.rotated_mnist import read_idx
 
 
 @pytest.fixture
@@ -35,6 +36,17 @@ def test_rows_are_drawn_per_digit_and_images_are_used_once(tiny_mnist: Path) -> 
     for t in range(10):
         own = split.train[problem.task[split.train] == t]
         assert np.unique(problem.y[own], return_counts=True)[1].tolist() == [2] * 10
+
+
+def test_images_are_turned_by_their_target(tiny_mnist: Path) -> None:
+    problem, _ = load_rotated_mnist(tiny_mnist, percent=5, n_test=100)
+    assert sorted(set(problem.y.tolist())) == [0, 10, 20, 30, 40, 50, 60, 70, 80, 90]
+    assert problem.groups is not None
+    originals = read_idx(tiny_mnist, "images")[problem.groups] / np.float32(255)
+    for angle in (0, 90):  # the angles that need no interpolation
+        rows = np.flatnonzero(problem.y == angle)
+        turned = np.rot90(originals[rows], k=angle // 90, axes=(1, 2)).reshape(len(rows), -1)
+        np.testing.assert_allclose(problem.X[rows], turned, atol=1e-5)
 
 
 def test_the_seed_decides(tiny_mnist: Path) -> None:

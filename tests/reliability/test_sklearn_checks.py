@@ -8,24 +8,39 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
 
 #: A small network of fixed size, fast enough for all methods; the default features are checked with FIRST.
-SMALL: dict[str, Any] = {"encoder": "linear", "latent_dim": 4, "max_steps": 60, "random_state": 0}
+SMALL: dict[str, Any] = {"encoder": "linear", "latent_dim": 4, "max_steps": 15, "random_state": 0}
 DEFAULT: dict[str, Any] = {"max_steps": 12, "random_state": 0}
 #: The default and the amortised method; features of its own for every task are in the long form.
 FIRST, SECOND = ("vmtl", "vmtl_ac"), ("stl",)
 OTHERS = tuple(method for method in METHODS if method != "vmtl_ac")
-WEIGHTS = "fitting with sample_weight and with repeated rows agree in law but not in bits, since "
-NOT_BITS = {
-    "check_sample_weight_equivalence_on_dense_data": WEIGHTS
-    + "float32 sums run in another order and the first random weights of the kernel encoder depend on the number of "
-    "rows; exact equality is checked in float64 with an encoder of fixed size, and without draws per row",
+WEIGHT_CHECKS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+#: What a check asks beyond the interface: seven equal digits, which float32 does not have, and a good fit.
+NEEDS: dict[str, dict[str, Any]] = {
+    **{name: {"dtype": "float64"} for name in WEIGHT_CHECKS},
+    "check_regressors_train": {"max_steps": 60},
 }
-NOT_BITS["check_sample_weight_equivalence_on_sparse_data"] = NOT_BITS["check_sample_weight_equivalence_on_dense_data"]
+DRAWS = (
+    "a classifier with Gaussian posteriors draws noise per row, and a repeated row gets draws of its own where a "
+    "weighted one has a single draw: fits with sample_weight and with repeated rows agree in law, not in bits"
+)
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    """The weight checks where noise is drawn per row; the loss of a regression is an expectation, without draws."""
+    method = METHODS[estimator.method]
+    drawn = isinstance(estimator, MultiTaskClassifier) and "gaussian" in (method.q_z, method.q_w)
+    return dict.fromkeys(WEIGHT_CHECKS, DRAWS) if drawn else {}
+
+
+def run(check: Any, estimator: Any) -> None:
+    check(clone(estimator).set_params(**NEEDS.get(check.func.__name__, {})))
 
 
 class _TwoTasks:
@@ -54,31 +69,48 @@ def made(kinds: Iterable[type[Any]], methods: Iterable[str], **options: Any) -> 
 
 PLAIN = (MultiTaskClassifier, MultiTaskRegressor)
 SPLIT = (TwoTaskClassifier, TwoTaskRegressor)
-checks = partial(parametrize_with_checks, expected_failed_checks=lambda estimator: NOT_BITS)
+checks = partial(parametrize_with_checks, expected_failed_checks=expected_failures, xfail_strict=True)
 
 
 @checks([*made(PLAIN, OTHERS, **SMALL), *made(PLAIN, FIRST, **DEFAULT)])
 def test_every_method(estimator: Any, check: Any) -> None:
-    check(estimator)
+    run(check, estimator)
 
 
 @checks(made(SPLIT, ("vmtl",), unknown_task="average", **DEFAULT))
 def test_two_tasks(estimator: Any, check: Any) -> None:
-    check(estimator)
+    run(check, estimator)
 
 
 @pytest.mark.slow
 @checks(
-    [*made(SPLIT, OTHERS, unknown_task="average", **SMALL), *made((*PLAIN, *SPLIT), (*SECOND, "vmtl_ac"), **DEFAULT)]
+    [
+        *made(SPLIT, OTHERS, unknown_task="average", **SMALL),
+        *made(PLAIN, SECOND, **DEFAULT),
+        *made(SPLIT, (*SECOND, "vmtl_ac"), unknown_task="average", **DEFAULT),
+    ]
 )
 def test_two_tasks_of_every_method(estimator: Any, check: Any) -> None:
-    check(estimator.set_params(unknown_task="average"))
+    run(check, estimator)
 
 
-@parametrize_with_checks(made(PLAIN, ("bmtl",), dtype="float64", **SMALL))
-def test_weights_are_exact_without_rounding_and_draws(estimator: Any, check: Any) -> None:
-    """Nothing random per row and no size that depends on the rows: then every check passes."""
-    check(estimator)
+@checks(made(PLAIN, ("bmtl",), dtype="float64", **SMALL))
+def test_float64(estimator: Any, check: Any) -> None:
+    run(check, estimator)
+
+
+@pytest.mark.parametrize(("kind", "method"), [(MultiTaskClassifier, "bmtl"), (MultiTaskRegressor, "vmtl")])
+def test_weights_are_repeated_rows_to_rounding_in_float32(kind: type[Any], method: str) -> None:
+    """What the weight checks ask in float64 holds in the default dtype to its own precision."""
+    rng = np.random.default_rng(0)
+    X, weight, tasks = rng.normal(size=(30, 5)), rng.integers(0, 4, 30), np.arange(30) % 2
+    y = np.where(X[:, 1] > 0, 1, 0)
+    weighted, repeated = (kind(method=method, **SMALL) for _ in range(2))
+    weighted.fit(X, y, tasks=tasks, sample_weight=weight)
+    repeated.fit(X.repeat(weight, axis=0), y.repeat(weight), tasks=tasks.repeat(weight))
+    ask = "predict_proba" if kind is MultiTaskClassifier else "predict"
+    found, expected = (getattr(model, ask)(X, tasks=tasks) for model in (weighted, repeated))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [TwoTaskClassifier, TwoTaskRegressor])

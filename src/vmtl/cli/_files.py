@@ -35,15 +35,20 @@ def neutral(cell: Any) -> Any:
     return cell
 
 
+def whole(cell: Any) -> Any:
+    """A cell whose line breaks are line feeds: those are quoted, a bare carriage return would begin a new row."""
+    return cell.replace("\r\n", "\n").replace("\r", "\n") if isinstance(cell, str) else cell
+
+
 def csv_text(table: Any, separator: str = ",") -> str:
-    """A DataFrame as CSV whose text cells and column names are neutral."""
+    """A DataFrame as CSV whose text cells and column names are neutral and stay in their place."""
     from pandas.api import types
 
     safe = table.copy()
     for place, kind in enumerate(table.dtypes):
         if not (types.is_numeric_dtype(kind) or types.is_datetime64_any_dtype(kind)):
-            safe.isetitem(place, table.iloc[:, place].astype(object).map(neutral))
-    safe.columns = [neutral(str(name)) for name in table.columns]
+            safe.isetitem(place, table.iloc[:, place].astype(object).map(neutral).map(whole))
+    safe.columns = [whole(neutral(str(name))) for name in table.columns]
     text: str = safe.to_csv(index=False, sep=separator, lineterminator="\n")
     return text
 

@@ -9,6 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+from cli_tables import Run
+
+from vmtl import persistence
+
 VMTL = (sys.executable, "-m", "vmtl")
 ALONE = {**os.environ, "OMP_NUM_THREADS": "1"}
 
@@ -52,6 +56,56 @@ def test_ctrl_c_ends_a_fit_with_130_and_leaves_no_model(tables: Path, tmp_path: 
     assert "Stopped" in errors
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
     assert not list((tmp_path / "state").glob("*.tmp"))
+
+
+#: `python -m vmtl` that writes a checkpoint after every step and says where it resumed.
+OFTEN = """
+import runpy, sys
+from vmtl import checkpointing
+checkpointing.EVERY_SECONDS, resume = 0.0, checkpointing.Checkpoint.resume
+def say(self, trainer):
+    resume(self, trainer)
+    print("resumed at step", trainer.step, file=sys.stderr, flush=True)
+checkpointing.Checkpoint.resume = say
+runpy.run_module("vmtl", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_a_killed_fit_is_resumed_by_the_same_command(run: Run, tables: Path, tmp_path: Path) -> None:
+    """SIGKILL during training; the model of the second call is that of a run that nobody disturbed."""
+    fit = ["fit", str(tables / "class_train.csv"), "--task", "site", "--target", "outcome", "--steps", "60", "--quiet"]
+    places = ["--out", str(tmp_path / "killed.vmtl"), "--checkpoint", str(tmp_path / "state")]
+    command = [sys.executable, "-c", OFTEN, *fit, *places]
+    checkpoint = tmp_path / "state" / "state.vmtl-checkpoint"
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ALONE) as process:
+        deadline = time.monotonic() + 120
+        while saved_step(checkpoint) < 3:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert not (tmp_path / "killed.vmtl").exists()
+    step = saved_step(checkpoint)
+    assert 3 <= step < 60
+    done = subprocess.run(command, capture_output=True, text=True, env=ALONE, check=True)
+    assert done.stderr == f"resumed at step {step}\n"
+    assert run(*fit, "--out", tmp_path / "whole.vmtl").exit_code == 0
+    assert tensor_bytes(tmp_path / "killed.vmtl") == tensor_bytes(tmp_path / "whole.vmtl")
+    assert {path.name for path in tmp_path.iterdir()} == {"killed.vmtl", "whole.vmtl", "state"}
+    assert {path.name for path in checkpoint.parent.iterdir()} == {"lock", checkpoint.name}
+
+
+def saved_step(checkpoint: Path) -> int:
+    """The step of a checkpoint, 0 where there is none; it is always whole, whenever it is read."""
+    return int(persistence.load(checkpoint, "checkpoint")[0]["step"]) if checkpoint.exists() else 0
+
+
+def tensor_bytes(model: Path) -> bytes:
+    """All that follows the header, whose length is in the first eight bytes."""
+    data = model.read_bytes()
+    return data[8 + int.from_bytes(data[:8], "little") :]
 
 
 def test_a_closed_pipe_is_no_traceback(tables: Path, class_model: Path) -> None:

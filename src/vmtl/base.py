@@ -93,15 +93,28 @@ class BaseMultiTask(Learned, BaseEstimator):  # type: ignore[misc]
     def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
         raise NotImplementedError
 
-    def _fit(
+    def fit(
         self,
         X: Any,
         y: Any,
-        tasks: Any,
-        sample_weight: Any,
-        checkpoint: Any,
-        callback: Callable[..., None] | None,
+        *,
+        tasks: Any = None,
+        sample_weight: Any = None,
+        checkpoint: str | Path | None = None,
+        callback: Callable[..., None] | None = None,
     ) -> Self:
+        """Fit all tasks together.
+
+        X : (n, D) array or DataFrame; y : (n,) targets; tasks : (n,) hashable task labels, None for one task.
+        checkpoint : folder from which an interrupted call continues; callback : called with each step's Progress.
+        """
+        with all_or_nothing(self):
+            self._fit(X, y, tasks, sample_weight, checkpoint, callback)
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, tasks: Any, sample_weight: Any, checkpoint: Any, callback: Callable[..., None] | None
+    ) -> None:
         method, settings = get_method(self.method), self.settings()
         self._check_choices()
         if y is None:
@@ -127,7 +140,6 @@ class BaseMultiTask(Learned, BaseEstimator):  # type: ignore[misc]
         self.method_, self.settings_ = method, settings
         self._fitted, self.seed_ = run
         self._predictor = self._make_predictor()
-        return self
 
     def _check_choices(self) -> None:
         for name, allowed in (

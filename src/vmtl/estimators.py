@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from pathlib import Path
-from typing import Any, Literal, Self
+from collections.abc import Hashable
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -13,7 +12,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from vmtl.base import BaseMultiTask, all_or_nothing
+from vmtl.base import BaseMultiTask
 from vmtl.inputs import check_labels, check_targets
 from vmtl.predictive import ClassPrediction, Probabilities, RealPrediction
 from vmtl.problem import Array
@@ -131,24 +130,6 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        tasks: Any = None,
-        sample_weight: Any = None,
-        checkpoint: str | Path | None = None,
-        callback: Callable[..., None] | None = None,
-    ) -> Self:
-        """Fit all tasks together.
-
-        X : (n, D) array or DataFrame; y : (n,) labels; tasks : (n,) hashable task labels, None for one task.
-        checkpoint : folder from which an interrupted call continues; callback : called with each step's Progress.
-        """
-        with all_or_nothing(self):
-            return self._fit(X, y, tasks, sample_weight, checkpoint, callback)
-
     def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
         y = check_labels(column_or_1d(y, warn=True))
         check_classification_targets(y)
@@ -247,20 +228,6 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         self.n_threads = n_threads
         self.verbose = verbose
         self.random_state = random_state
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        tasks: Any = None,
-        sample_weight: Any = None,
-        checkpoint: str | Path | None = None,
-        callback: Callable[..., None] | None = None,
-    ) -> Self:
-        """Fit all tasks together; see ``MultiTaskClassifier.fit``."""
-        with all_or_nothing(self):
-            return self._fit(X, y, tasks, sample_weight, checkpoint, callback)
 
     def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
         values = check_targets(y)

@@ -45,38 +45,52 @@ def fit(
 
     Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs.
     """
-    from vmtl import MultiTaskClassifier, MultiTaskRegressor
     from vmtl.cli._files import check_output
-    from vmtl.cli._inputs import as_written
-    from vmtl.datasets import read_table
 
     check_output(out, table)
-    problem = read_table(table, task, target, kind=kind, drop=drop or ())
-    if not problem.n_rows:
-        raise ValueError(f"{table} has no rows; give at least one per task.")
-    is_table = hasattr(problem.X, "columns")
-    given: dict[str, Any] = {
-        "method": method,
-        "preset": preset,
-        "max_steps": steps,
-        "random_state": seed,
-        "task_column": task if is_table else None,
-        "missing": missing if is_table else "error",
-        "unknown_task": unknown_task,
-        "verbose": int(not quiet),
-    }
-    estimator = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
-    model = estimator(**(given | parse_options(option or (), estimator().get_params())))
+    problem = read_problem(table, task, target, kind, drop)
+    given = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed, "unknown_task": unknown_task}
+    model = make_model(problem, {**given, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
-    labels = as_written(problem.class_names)[problem.y] if problem.class_names else problem.y
-    started = time.perf_counter()
-    model.fit(problem.X, labels, tasks=as_written(problem.task_names)[problem.task], checkpoint=checkpoint)
-    seconds = time.perf_counter() - started
-    model.verbose = 0
+    seconds = train(model, problem, checkpoint)
     model.save(out, metadata=training_notes(problem, task, target, seconds))
     if json:
         show_json({"model": str(out), "method": method, "seconds": seconds, **training_notes(problem, task, target)})
     note(f"{out}: {model.method_.name}, {model.settings_.max_steps} steps in {seconds:.1f} s.", quiet or json)
+
+
+def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str] | None) -> Any:
+    """The labelled rows of a table that has some."""
+    from vmtl.datasets import read_table
+
+    problem = read_table(table, task, target, kind=kind, drop=drop or ())
+    if not problem.n_rows:
+        raise ValueError(f"{table} has no rows; give at least one per task.")
+    return problem
+
+
+def of_tables(problem: Any, task: str, missing: str) -> dict[str, Any]:
+    """Options that only columns with names have a use for; a feature file is an array."""
+    return {"task_column": task, "missing": missing} if hasattr(problem.X, "columns") else {}
+
+
+def make_model(problem: Any, given: dict[str, Any], pairs: list[str] | None) -> Any:
+    """The estimator for this kind of problem; what ``--set`` says has the last word."""
+    from vmtl import MultiTaskClassifier, MultiTaskRegressor
+
+    estimator = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
+    return estimator(**(given | parse_options(pairs or (), estimator().get_params())))
+
+
+def train(model: Any, problem: Any, checkpoint: Path | None) -> float:
+    """Fit, with tasks and classes named as the user wrote them; the seconds it took."""
+    from vmtl.cli._inputs import as_written
+
+    labels = as_written(problem.class_names)[problem.y] if problem.class_names else problem.y
+    started = time.perf_counter()
+    model.fit(problem.X, labels, tasks=as_written(problem.task_names)[problem.task], checkpoint=checkpoint)
+    model.verbose = 0  # the file is for others, who choose for themselves
+    return time.perf_counter() - started
 
 
 def what_was_read(problem: Any, target: str, forced: bool) -> str:

@@ -139,14 +139,17 @@ import numpy as np
 from reliable import make_toy
 from vmtl import MultiTaskClassifier
 toy = make_toy()
-np.save(sys.argv[2], MultiTaskClassifier.load(sys.argv[1]).predict_proba(toy.X, tasks=toy.tasks))
+for file in sys.argv[1:]:
+    np.save(file + ".npy", MultiTaskClassifier.load(file).predict_proba(toy.X, tasks=toy.tasks))
 """
-    for dtype, tolerance in (("float32", 1e-6), ("float64", 1e-12)):
+    tolerances, expected = {"float32": 1e-6, "float64": 1e-12}, {}
+    for dtype in tolerances:
         model = MultiTaskClassifier(max_steps=5, random_state=0, dtype=dtype, n_threads=1)
-        model.fit(toy.X, toy.labels, tasks=toy.tasks).save(tmp_path / "model")
-        run_python(script, tmp_path / "model", tmp_path / "p.npy", threads=2)
-        found, expected = np.load(tmp_path / "p.npy"), model.predict_proba(toy.X, tasks=toy.tasks)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+        model.fit(toy.X, toy.labels, tasks=toy.tasks).save(tmp_path / dtype)
+        expected[dtype] = model.predict_proba(toy.X, tasks=toy.tasks)
+    run_python(script, *(tmp_path / dtype for dtype in tolerances), threads=2)
+    for dtype, tolerance in tolerances.items():
+        np.testing.assert_allclose(np.load(tmp_path / f"{dtype}.npy"), expected[dtype], rtol=0, atol=tolerance)
 
 
 def test_files_are_as_readable_as_other_files(good: bytes, toy: Toy, tmp_path: Path) -> None:

@@ -62,17 +62,20 @@ def digest(model: Any) -> str:
     return total.hexdigest()
 
 
-#: argv: folder, estimator, options as Python, seconds between checkpoints. Prints a digest of all weights.
+#: argv: folder, estimator, options as Python, seconds between checkpoints. Prints "ready" after its first
+#: step, and a digest of all weights.
 RUN = """
 import sys
 from reliable import digest, make_toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor, checkpointing
 folder, kind, options, seconds = sys.argv[1:5]
 checkpointing.EVERY_SECONDS = float(seconds)
-toy = make_toy()
-print("ready", flush=True)
+toy, steps = make_toy(), []
+def say(progress):
+    steps or print("ready", flush=True)
+    steps.append(progress.step)
 model = {"c": MultiTaskClassifier, "r": MultiTaskRegressor}[kind](**eval(options))
 y = toy.labels if kind == "c" else toy.values
-model.fit(toy.X, y, tasks=toy.tasks, checkpoint=folder or None)
+model.fit(toy.X, y, tasks=toy.tasks, checkpoint=folder or None, callback=say)
 print(digest(model))
 """

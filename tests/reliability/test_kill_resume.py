@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import stat
 import time
@@ -27,30 +28,38 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def kill_until_done(
-    folder: Path, kind: str, options: dict[str, Any], kills: int, rng: random.Random
-) -> tuple[str, int]:
-    """The digest after ``kills`` SIGKILLs at random moments of training, and how many really interrupted it."""
-    killed = 0
-    for _ in range(kills):
-        process = start_python(RUN, folder, kind, repr(options), 0.02)
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(rng.random() * 1.0)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        killed += process.returncode == -signal.SIGKILL
-    return run_python(RUN, folder, kind, repr(options), 5).split()[-1], killed
-
-
 def check_kills(name: str, folder: Path, kills: int) -> None:
+    """``kills`` SIGKILLs at random moments of training; whatever ends does so at the undisturbed weights.
+
+    A run that ends before its next kill is compared and started again from nothing.
+    """
     kind, options = RUNS[name]
     toy, estimator = make_toy(), {"c": MultiTaskClassifier, "r": MultiTaskRegressor}[kind]
     undisturbed = estimator(**options).fit(toy.X, toy.labels if kind == "c" else toy.values, tasks=toy.tasks)
-    found, killed = kill_until_done(folder, kind, options, kills, random.Random(name))
-    assert killed > 0
-    assert found == digest(undisturbed)
+    expected, rng, killed, ended, steps = digest(undisturbed), random.Random(name), 0, 0, {0}
+    while killed < kills:
+        process = start_python(RUN, folder, kind, repr(options), 0.02)
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(rng.random() * 0.3)
+        process.send_signal(signal.SIGKILL)
+        out, errors = process.communicate()
+        if expected in first + out:
+            shutil.rmtree(folder)
+            ended += 1
+        else:
+            assert process.returncode == -signal.SIGKILL, errors
+            killed += 1
+            steps.add(saved_step(folder))
+    assert len(steps) > 1  # some were killed after a checkpoint, and resumed from it
+    assert run_python(RUN, folder, kind, repr(options), 5).split()[-1] == expected
     assert not list(folder.glob(".*.tmp"))
+    print(f"{name}: {killed} kills, {ended + 1} runs to their end, resumed at steps {sorted(steps)}")
+
+
+def saved_step(folder: Path) -> int:
+    file = folder / "state.vmtl-checkpoint"
+    return int(persistence.load(file, "checkpoint")[0]["step"]) if file.exists() else 0
 
 
 @pytest.mark.parametrize("name", ["default", "closed-form prior"])
@@ -61,7 +70,7 @@ def test_killed_twice(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_killed_often(name: str, tmp_path: Path) -> None:
-    check_kills(name, tmp_path / "run", kills=25)
+    check_kills(name, tmp_path / "run", kills=10)
 
 
 @pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])

@@ -1,4 +1,4 @@
-"""The closed form of a regression against a dense Gaussian, refitting and the objective itself."""
+"""The exact model against a dense Gaussian, gradients, refitting and the objective itself."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.metrics import log_loss
+from torch.nn import functional as F
 
 from toys import toy
-from vmtl import MultiTaskClassifier, MultiTaskRegressor, closed_form
-from vmtl.batches import FullBatch
+from vmtl import MultiTaskClassifier, MultiTaskRegressor, closed_form, fitting
+from vmtl.batches import FullBatch, Rows
 from vmtl.fitting import draft
 from vmtl.kernels import apply_map
 from vmtl.methods import METHODS
@@ -19,6 +20,7 @@ from vmtl.noise import Noise
 from vmtl.objective import Scales, task_losses, task_shares, terms
 from vmtl.presets import PRESETS
 from vmtl.relatedness import mixture, uniform_similarity
+from vmtl.selection import CLASSES, Selection
 
 B = mixture(uniform_similarity(3), 0.7).covariance
 ROWS = toy([6, 4, 5]).rows()
@@ -38,7 +40,7 @@ def dense_posterior() -> torch.Tensor:
 
 def test_posterior_mean_is_that_of_the_dense_gaussian():
     means, _ = closed_form.posterior_mean(ROWS, B, SCALE, NOISE)
-    torch.testing.assert_close(means, dense_posterior())
+    torch.testing.assert_close(means[:, 0], dense_posterior())
 
 
 def test_residuals_are_those_of_refitting_without_the_row():
@@ -49,7 +51,56 @@ def test_residuals_are_those_of_refitting_without_the_row():
         without = toy([6, 4, 5]).rows(weight=weight.numpy())
         means, _ = closed_form.posterior_mean(without, B, SCALE, NOISE)
         x = torch.cat([ROWS.x[i], torch.ones(1, dtype=torch.float64)])
-        assert float(residual[i]) == pytest.approx(float(ROWS.y[i] - SCALE * means[ROWS.task[i]] @ x), rel=1e-8)
+        assert float(residual[i]) == pytest.approx(float(ROWS.y[i] - SCALE * means[ROWS.task[i], 0] @ x), rel=1e-8)
+
+
+def test_the_mode_is_where_the_gradient_of_the_joint_density_vanishes():
+    """Of all weights at once, under the dense Gaussian prior kron(B, I)."""
+    rows = toy([6, 4, 5], classes=3).rows()
+    found = closed_form.posterior_mode(rows, B, SCALE).requires_grad_()  # (T, C, K+1)
+    x = torch.cat([rows.x, torch.ones(15, 1, dtype=torch.float64)], 1)
+    logits = SCALE * torch.einsum("nck,nk->nc", found[rows.task], x)
+    prior = torch.einsum("tck,ti,ick->", found, torch.linalg.inv(B), found)
+    (gradient,) = torch.autograd.grad(F.cross_entropy(logits, rows.y, reduction="sum") + 0.5 * prior, [found])
+    assert float(gradient.abs().max()) < 1e-3
+
+
+def noisy_classes(signal: float, correlation: float, seed: int = 0) -> Rows:
+    """Ten tasks of two classes whose weights correlate; labels follow logits of size ``signal``."""
+    rng = np.random.default_rng(seed)
+    x, task = rng.normal(size=(200, 4)) / 2, np.repeat(np.arange(10), 20)
+    w = correlation**0.5 * rng.normal(size=4) + (1 - correlation) ** 0.5 * rng.normal(size=(10, 4))
+    y = (signal * (x * w[task]).sum(1) + rng.logistic(size=200) > 0).astype(int)
+    return Rows(*(torch.as_tensor(v) for v in (x, y, task, np.ones(200))), 10, 2, True)
+
+
+def refined(rows: Rows, likeness: torch.Tensor | None) -> Selection:
+    begin = Selection(False, CLASSES.shares(), correlation=0.9, scale=4.0, bias=1.0, noise=1.0)
+    return closed_form.refine(rows, begin, likeness, 0)
+
+
+def test_the_scale_follows_the_signal():
+    faint, clear = (
+        np.mean([refined(noisy_classes(s, 0.95, k), uniform_similarity(10)).scale for k in range(3)]) for s in (0.5, 20)
+    )
+    assert 4 * faint < clear
+
+
+def test_what_a_task_has_of_its_own_follows_the_relatedness():
+    """s sqrt(1 - rho), the prior deviation of a task's weights from what it shares."""
+
+    def own(correlation: float, seed: int) -> float:
+        found = refined(noisy_classes(10.0, correlation, seed), uniform_similarity(10))
+        return found.scale * (1 - found.correlation) ** 0.5
+
+    unrelated, related = (np.mean([own(rho, k) for k in range(3)]) for rho in (0.0, 0.98))
+    assert 2 * related < unrelated
+
+
+def test_tasks_that_share_nothing_have_only_their_scale_refined():
+    found = refined(noisy_classes(5.0, 0.5), None)
+    assert found.correlation == pytest.approx(0.9)
+    assert found.scale != 4.0
 
 
 @pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
@@ -83,6 +134,25 @@ def test_solved_means_and_noise_are_not_trained_and_the_error_is_calibrated():
     mean, std = full.predict(x[~train], tasks=task[~train], return_std=True)
     standardised = (y[~train] - mean) / std
     assert 0.8 < standardised.std() < 1.25
+
+
+@pytest.mark.parametrize(("method", "solved"), [("vmtl", True), ("vstl", False), ("vbmtl", True), ("bakker", False)])
+def test_the_mode_of_a_classifier_is_trained_on_only_under_another_prior(method, solved):
+    data = toy([15, 20, 12], classes=3)
+    begun = draft(METHODS[method], PRESETS["default"], data.rows(torch.float32), 0)
+    if method != "vstl":  # features of its own per task: nothing is selected
+        assert begun.tempers
+    model = MultiTaskClassifier(method, random_state=0, max_steps=20).fit(data.X, data.y, tasks=data.task)
+    same = torch.equal(model._fitted.model.head.mean, begun.model.head.mean.detach())
+    assert same == solved
+
+
+def test_beyond_what_is_affordable_a_classifier_is_trained(monkeypatch):
+    monkeypatch.setattr(fitting, "MAX_LOGITS", 100)
+    made = draft(METHODS["vmtl"], PRESETS["default"], toy([15, 20, 12], classes=3).rows(), 0)
+    assert made.model.head.mean.requires_grad
+    assert not made.tempers
+    assert float(made.model.logit_scale) <= fitting.MAX_TRAINED_SCALE * 3
 
 
 def test_a_strength_given_by_hand_is_trained_not_solved():

@@ -27,10 +27,12 @@ from vmtl.training import History, Progress, Trainer
 
 #: Landmarks of the kernel encoder at most.
 MAX_LANDMARKS = 512
-#: Rows up to which exact duplicates are merged, and a regression starts from the closed form.
+#: Rows up to which exact duplicates are merged, and q(w) starts from the exact model.
 SMALL = 3000
-#: Up to this many classes times rows cubed, a classifier's logit scale is corrected by leave-one-out.
-MAX_TEMPERED = 5e9
+#: A classifier starts from the exact model up to this many classes times rows squared.
+MAX_LOGITS = 2e8
+#: Logit scale at most where the means of q(w) are trained: beyond it they do not get there in time.
+MAX_TRAINED_SCALE = 10.0
 #: What is assumed where nothing is selected: other encoders than the kernel, or one per task.
 UNSELECTED = Selection(standardise=False, shares=CLASSES.shares(), correlation=0.9, scale=5.0, bias=1.0, noise=0.5)
 Hook = Callable[[Trainer, Progress], None]
@@ -101,9 +103,15 @@ class Draft:
     features: Rows
     distinct: Rows  # the same without duplicates
     model: Model
-    residual: Tensor | None  # leave-one-out residuals of a regression that starts from the closed form
+    residual: Tensor | None  # leave-one-out residuals of a regression that starts from the exact model
     covariance: Tensor  # (T, T) B, of one weight across tasks
-    tempers: bool  # whether the logit scale of a classifier is corrected after training
+    tempers: bool  # whether a classifier is made as sure as left-out rows allow, after training
+
+
+def affordable(rows: Rows) -> bool:
+    """Whether the exact model takes seconds."""
+    n = len(rows.y)
+    return n <= SMALL and (not rows.is_classification or rows.n_classes * float(n) ** 2 <= MAX_LOGITS)
 
 
 def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
@@ -113,27 +121,28 @@ def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
     found = select(merged, seed) if selected else UNSELECTED
     feature_map = make_feature_map(settings, method, merged, found, seed).to(rows.x)
     features, distinct = apply_map(feature_map, rows), apply_map(feature_map, merged)
+    likeness = None
+    if method.mixes:
+        related = settings.relatedness == "evidence" and rows.n_tasks > 2
+        likeness = similarity(distinct, seed) if related else uniform_similarity(rows.n_tasks)
+    exact = selected and closed_form.applies(method, settings) and affordable(merged)
+    if rows.is_classification and exact:
+        found = closed_form.refine(distinct, found, likeness, seed)
+    if rows.is_classification and not (exact and closed_form.solves(method, settings)):
+        found = replace(found, scale=min(found.scale, MAX_TRAINED_SCALE))
     scale = found.scale * found.bias**0.5 if method.q_w == "gaussian" else UNSELECTED.scale
-    chosen_scale = settings.logit_scale is None
+    tempers = exact and rows.is_classification and settings.logit_scale is None
     settings = settings.with_options(logit_scale=settings.logit_scale or scale)
     settings = settings.slower(min(1.0, UNSELECTED.scale / found.scale))
     layout = Layout.of(features, feature_spread(features, method.encoder == "per task"))
     model = Model(method, settings, layout).to(rows.x)
     model.reset(torch.Generator(rows.x.device).manual_seed(seed))
-    covariance = torch.eye(rows.n_tasks, dtype=torch.float64)
-    if method.mixes:
-        related = settings.relatedness == "evidence" and rows.n_tasks > 2
-        likeness = similarity(distinct, seed) if related else uniform_similarity(rows.n_tasks)
-        mixed = mixture(likeness, found.correlation)
-        model.start_from(mixed)
-        covariance = mixed.covariance
-    residual = None
+    if likeness is not None:
+        model.start_from(mixture(likeness, found.correlation))
+    covariance = closed_form.task_covariance(likeness, rows.n_tasks, found.correlation)
     if isinstance(model.likelihood, GaussianNoise):
         torch.nn.init.constant_(model.likelihood.log_noise, math.log(found.noise))
-        if selected and closed_form.applies(model) and len(rows.y) <= SMALL:
-            residual = closed_form.start(model, distinct, covariance)
-    cheap = rows.is_classification and rows.n_classes * float(len(merged.y)) ** 3 <= MAX_TEMPERED
-    tempers = selected and cheap and chosen_scale and closed_form.applies(model)
+    residual = closed_form.start(model, distinct, covariance) if exact else None
     return Draft(feature_map, features, distinct, model, residual, covariance, tempers)
 
 

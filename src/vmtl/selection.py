@@ -24,7 +24,7 @@ STEPS, RATE = 40, 0.15
 #: Nats by which columns as they are must beat standardised ones in a table of mixed units.
 MIXED_UNITS = 5.0
 #: Range of the logit scale.
-SCALE_RANGE = (0.5, 10.0)
+SCALE_RANGE = (0.1, 40.0)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Belief:
         return torch.where(linear, self.linear / linear.sum(), (1 - self.linear) / (~linear).sum()).double()
 
 
-CLASSES = Belief(0.4, 0.1, (math.log(9), math.log(0.1), math.log(0.3), math.log(7)), (1.0, 2**0.5, 2**0.5, 0.5**0.5))
+CLASSES = Belief(0.4, 0.1, (math.log(9), math.log(0.1), math.log(0.3), math.log(7)), (2.0, 2.5, 2**0.5, 0.5**0.5))
 TARGETS = Belief(0.7, 0.3, (math.log(9), math.log(0.5), math.log(0.3), math.log(7)), (1.0, 2.0, 2**0.5, 0.5**0.5))
 
 

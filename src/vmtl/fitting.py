@@ -18,7 +18,7 @@ from vmtl.early_stopping import EarlyStopping, StopTraining
 from vmtl.kernels import FeatureMap, KernelMap, ScaledMap, apply_map, from_tensors
 from vmtl.likelihoods import GaussianNoise
 from vmtl.method import Method
-from vmtl.model import Layout, Model
+from vmtl.model import Layout, Model, effective_method
 from vmtl.relatedness import mixture, similarity, uniform_similarity
 from vmtl.selection import CLASSES, Selection, select
 from vmtl.settings import Settings
@@ -116,7 +116,7 @@ def affordable(rows: Rows) -> bool:
 
 def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
     """Everything that is inferred from the raw rows before training: features, scales, relatedness, first means."""
-    merged = merge_duplicates(rows)
+    method, merged = effective_method(method, settings), merge_duplicates(rows)
     selected = settings.select and settings.encoder == "kernel" and method.encoder == "shared"
     found = select(merged, seed) if selected else UNSELECTED
     feature_map = make_feature_map(settings, method, merged, found, seed).to(rows.x)

@@ -253,6 +253,16 @@ def test_lists_that_name_absent_images_are_explained(tmp_path: Path) -> None:
         image_lists(tmp_path, {"a": [tmp_path / "a.txt"]}, class_names=["cat"])
 
 
+@pytest.mark.parametrize("path", ["a/../../secret.jpg", "../secret.jpg", "{outside}"])
+def test_a_list_does_not_lead_out_of_the_folder(tmp_path: Path, path: str) -> None:
+    inside = tmp_path / "images"
+    touch(inside, "a/cat/1.jpg")
+    touch(tmp_path, "secret.jpg")
+    (inside / "a.txt").write_text(f"{path.format(outside=tmp_path / 'secret.jpg')} 0\n")
+    with pytest.raises(ValueError, match="are not below"):
+        image_lists(inside, {"a": [inside / "a.txt"]})
+
+
 def test_a_folder_of_the_wrong_depth_is_explained(tmp_path: Path) -> None:
     touch(tmp_path, "cat/1.jpg")
     with pytest.raises(ValueError, match="<Domain>/<Class>"):

@@ -45,7 +45,7 @@ def image_lists(
     for task, files in lists.items():
         lines = dict.fromkeys(line for file in files for line in read_path_labels(file))
         entries += [(_below(folders, path), task, label) for path, label in lines]
-    absent = [path for path, *_ in entries if not (base / path).is_file()]
+    absent = [path for path, *_ in entries if _leads_out(path) or not (base / path).is_file()]
     if absent:
         raise ValueError(
             f"{len(absent)} of the {len(entries)} images that the list files name are not below {base}, "
@@ -65,6 +65,11 @@ def _below(folders: Mapping[str, str], path: str) -> str:
         if plain_path(part) in folders:
             return "/".join([folders[plain_path(part)], *parts[i + 1 :]])
     return path
+
+
+def _leads_out(path: str) -> bool:
+    """Whether a listed path could name a file elsewhere than below the folder of the images."""
+    return Path(path).is_absolute() or ".." in Path(path).parts
 
 
 def _problem(

@@ -22,20 +22,24 @@ def problem(n: int = 40, classes: int = 3, seed: int = 0) -> tuple[torch.Tensor,
 
 def test_the_mode_is_that_of_penalised_logistic_regression():
     x, y, weight = problem()
-    found = mode(x @ x.T, y, 3, weight)
+    found, _ = mode(x @ x.T, y, 3, weight)
     model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=5000)
     model.fit(x.numpy(), y.numpy(), sample_weight=weight.numpy())
     expected = torch.as_tensor(x.numpy() @ model.coef_.T)
     torch.testing.assert_close(found.softmax(-1), expected.softmax(-1), atol=1e-5, rtol=0)
 
 
-def test_the_mode_solves_its_own_equation():
-    """f = K weight (y - softmax(f)), also where the kernel has no inverse and the scale is large."""
-    x, y, weight = problem()
-    kernel = 400 * (x @ x.T)
-    found = mode(kernel, y, 3, weight)
-    expected = kernel @ (weight[:, None] * (F.one_hot(y, 3) - found.softmax(-1)))
-    assert float((found - expected).abs().max()) < 0.01 * float(found.abs().max())
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0, 40.0])
+@pytest.mark.parametrize("size", [5, 60])
+def test_the_mode_solves_its_own_equation(scale, size):
+    """f = K a and a = weight (y - softmax(f)), also where the kernel has no inverse or the scale is large."""
+    _, y, weight = problem()
+    x = torch.as_tensor(np.random.default_rng(1).normal(size=(40, size)))
+    kernel = scale**2 * (x @ x.T)
+    logits, solved = mode(kernel, y, 3, weight)
+    torch.testing.assert_close(logits, kernel @ solved, rtol=0, atol=1e-3)
+    own = weight[:, None] * (F.one_hot(y, 3) - logits.softmax(-1))
+    torch.testing.assert_close(x.T @ solved, x.T @ own, rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -45,12 +49,12 @@ def test_left_out_predictions_are_close_to_refitting(shared, monkeypatch):
         monkeypatch.setattr(logistic, "MAX_COST", 0.0)
     x, y, _ = problem(60)
     kernel, weight = 4 * (x @ x.T), torch.ones(60, dtype=torch.float64)
-    seen = mode(kernel, y, 3, weight)
+    seen, _ = mode(kernel, y, 3, weight)
     moved = left_out(kernel, seen, seen.softmax(-1), y, weight)
     refitted = torch.empty_like(seen)
     for n in range(60):
         others = torch.arange(60) != n
-        f = mode(kernel[others][:, others], y[others], 3, weight[others])
+        f, _ = mode(kernel[others][:, others], y[others], 3, weight[others])
         refitted[n] = kernel[n, others] @ (F.one_hot(y[others], 3) - f.softmax(-1))
     score = {name: float(F.cross_entropy(v, y)) for name, v in [("seen", seen), ("moved", moved), ("true", refitted)]}
     assert score["seen"] < score["true"] - 0.05
@@ -62,6 +66,6 @@ def test_left_out_predictions_are_close_to_refitting(shared, monkeypatch):
 def test_a_row_that_nobody_resembles_is_predicted_by_the_prior():
     kernel = torch.eye(4, dtype=torch.float64) * 3
     y, weight = torch.tensor([0, 1, 1, 0]), torch.ones(4, dtype=torch.float64)
-    seen = mode(kernel, y, 2, weight)
+    seen, _ = mode(kernel, y, 2, weight)
     moved = left_out(kernel, seen, seen.softmax(-1), y, weight)
     assert float(moved.abs().max()) < 0.5 * float(seen.abs().max())

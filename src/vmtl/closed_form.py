@@ -85,11 +85,10 @@ def posterior_mean(rows: Rows, covariance: Tensor, scale: float, noise: float) -
 def posterior_mode(rows: Rows, covariance: Tensor, scale: float) -> Tensor:
     """argmax_w p(w | rows) of y ~ softmax(scale w_t . [x; 1]), cov(w_t, w_t') = B_tt' I: (T, C, K + 1).
 
-    The dual solution is a = weight (y - softmax(f)), f the logits at the mode.
+    The dual solution is a = K^-1 f, f the logits at the mode.
     """
     dual = Dual.of(rows, covariance, scale)
-    p = mode(dual.kernel, dual.y, rows.n_classes, dual.weight).softmax(-1)
-    return dual.weights(dual.weight[:, None] * (F.one_hot(dual.y, rows.n_classes) - p))
+    return dual.weights(mode(dual.kernel, dual.y, rows.n_classes, dual.weight)[1])
 
 
 def refine(rows: Rows, found: Selection, likeness: Tensor | None, seed: int) -> Selection:
@@ -106,7 +105,7 @@ def refine(rows: Rows, found: Selection, likeness: Tensor | None, seed: int) -> 
     @cache
     def loss(scale: float, logit: float) -> float:
         dual = Dual.of(rows, task_covariance(likeness, rows.n_tasks, _sigmoid(logit)), scale * unit)
-        logits = mode(dual.kernel, dual.y, rows.n_classes, dual.weight)
+        logits, _ = mode(dual.kernel, dual.y, rows.n_classes, dual.weight)
         moved = left_out(dual.kernel, logits, logits.softmax(-1), dual.y, dual.weight)
         nll = (dual.weight * F.cross_entropy(moved, dual.y, reduction="none")).sum()
         away = ((logit - LOGIT_RHO[0]) / LOGIT_RHO[1]) ** 2 + ((math.log(scale) - LOG_SCALE[0]) / LOG_SCALE[1]) ** 2

@@ -14,26 +14,37 @@ from torch.nn import functional as F
 MAX_COST = 1e9
 
 
-def mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor) -> Tensor:
-    """argmax_f sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c f_c' K^-1 f_c: (n, C).
+#: A typical curvature p (1 - p) of the softmax, by which the search for the mode is preconditioned.
+CURVATURE = 0.05
 
-    By L-BFGS over u = L^-1 f with K = L L', in which the penalty is |u|^2 / 2.
+
+def mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """f = argmax sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c f_c' K^-1 f_c, and a = K^-1 f: (n, C) each.
+
+    By L-BFGS over v = M^-1 f with M M' = (K^-1 + c I)^-1, c about the curvature of the likelihood, so that the number
+    of iterations does not grow with the scale of K. In v the penalty is |v|^2 / 2 - c |f|^2 / 2.
     """
-    jitter = 1e-8 * kernel.diagonal().mean() * torch.eye(len(kernel), dtype=kernel.dtype)
-    factor = torch.linalg.cholesky(kernel + jitter)
-    u = torch.zeros(len(kernel), n_classes, dtype=kernel.dtype, requires_grad=True)
-    optimiser = torch.optim.LBFGS([u], max_iter=60, tolerance_grad=1e-4, line_search_fn="strong_wolfe")
+    eye, c = torch.eye(len(kernel), dtype=kernel.dtype), CURVATURE * float(weight.mean())
+    inner = (eye - torch.cholesky_inverse(torch.linalg.cholesky(eye + c * kernel))) / c
+    factor = torch.linalg.cholesky(inner + 1e-9 * inner.diagonal().mean() * eye)
+    v = torch.zeros(len(kernel), n_classes, dtype=kernel.dtype, requires_grad=True)
+    optimiser = torch.optim.LBFGS(
+        [v], max_iter=200, history_size=20, tolerance_grad=1e-6, tolerance_change=1e-10, line_search_fn="strong_wolfe"
+    )
 
     def loss() -> Tensor:
         optimiser.zero_grad()
-        nll = (weight * F.cross_entropy(factor @ u, label, reduction="none")).sum()
-        value = nll + 0.5 * u.square().sum()
+        f = factor @ v
+        nll = (weight * F.cross_entropy(f, label, reduction="none")).sum()
+        value: Tensor = nll + 0.5 * v.square().sum() - 0.5 * c * f.square().sum()
         value.backward()
         return value
 
-    optimiser.step(loss)
-    found: Tensor = factor @ u.detach()
-    return found
+    with torch.enable_grad():
+        optimiser.step(loss)
+    found = v.detach()
+    logits = factor @ found
+    return logits, torch.linalg.solve_triangular(factor.T, found, upper=True) - c * logits
 
 
 def left_out(kernel: Tensor, logits: Tensor, p: Tensor, label: Tensor, weight: Tensor) -> Tensor:

@@ -128,12 +128,14 @@ def draft(method: Method, settings: Settings, rows: Rows, seed: int) -> Draft:
     exact = selected and closed_form.applies(method, settings) and affordable(merged)
     if rows.is_classification and exact:
         found = closed_form.refine(distinct, found, likeness, seed)
-    if rows.is_classification and not (exact and closed_form.solves(method, settings)):
+    solved = exact and closed_form.solves(method, settings)
+    if rows.is_classification and not solved:
         found = replace(found, scale=min(found.scale, MAX_TRAINED_SCALE))
     scale = found.scale * found.bias**0.5 if method.q_w == "gaussian" else UNSELECTED.scale
     tempers = exact and rows.is_classification and settings.logit_scale is None
     settings = settings.with_options(logit_scale=settings.logit_scale or scale)
-    settings = settings.slower(min(1.0, UNSELECTED.scale / found.scale))
+    if not solved:  # the steps of logits grow with their scale
+        settings = settings.slower(min(1.0, UNSELECTED.scale / found.scale))
     layout = Layout.of(features, feature_spread(features, method.encoder == "per task"))
     model = Model(method, settings, layout).to(rows.x)
     model.reset(torch.Generator(rows.x.device).manual_seed(seed))

@@ -26,7 +26,8 @@ def mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor) -> tuple
     """
     eye, c = torch.eye(len(kernel), dtype=kernel.dtype), CURVATURE * float(weight.mean())
     inner = (eye - torch.cholesky_inverse(torch.linalg.cholesky(eye + c * kernel))) / c
-    factor = torch.linalg.cholesky(inner + 1e-9 * inner.diagonal().mean() * eye)
+    slack = 1e-9 + 1e-15 * c * float(kernel.trace())  # what rounding may have lost
+    factor = torch.linalg.cholesky(inner + slack * inner.diagonal().mean() * eye)
     v = torch.zeros(len(kernel), n_classes, dtype=kernel.dtype, requires_grad=True)
     optimiser = torch.optim.LBFGS(
         [v], max_iter=200, history_size=20, tolerance_grad=1e-6, tolerance_change=1e-10, line_search_fn="strong_wolfe"

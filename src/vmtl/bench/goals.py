@@ -234,11 +234,12 @@ def _others(row: Row) -> dict[object, float]:
 
 
 def _time_goal(settings: Sequence[Setting]) -> Goal:
+    """Processor time of the whole job: what an idle core takes, however busy the machine was."""
     times = [
-        run["cost"]["fit_seconds"]
+        run["cost"]["cpu_seconds"]
         for setting in settings
         for run in setting.ours.runs.values()
-        if run["data"]["n_train"] <= SMALL_FIT_ROWS and "fit_seconds" in run["cost"]
+        if run["data"]["n_train"] <= SMALL_FIT_ROWS
     ]
-    what = f"longest default fit up to {SMALL_FIT_ROWS} rows, s on one thread"
+    what = f"longest default fit and prediction up to {SMALL_FIT_ROWS} rows, processor s on one thread"
     return Goal(what, "<= 10 s", max(times), max(times) <= 10) if times else Goal(what, "<= 10 s", None, None)

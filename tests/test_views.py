@@ -29,6 +29,28 @@ def test_mean_squared_distance_of_training_rows_is_two(view, standardise):
     assert torch.cdist(u, u).square().mean() == pytest.approx(2, rel=1e-9)
 
 
+@pytest.mark.parametrize("standardise", [False, True])
+def test_values_far_outside_the_training_range_are_clipped(standardise):
+    """A column that hardly varied in training must not decide everything once it does."""
+    views = Views.learn(X, UNIFORM, standardise)
+    low, high = X.min(0).values, X.max(0).values
+    width = high - low
+    edge, beyond, within = high + width, high + 1000 * width, high + 0.9 * width
+    for v in range(len(VIEWS)):
+        torch.testing.assert_close(views(v, beyond[None, None]), views(v, edge[None, None]))
+        torch.testing.assert_close(views(v, (low - 1000 * width)[None, None]), views(v, (low - width)[None, None]))
+    assert not torch.allclose(views(0, within[None, None]), views(0, edge[None, None]))
+
+
+def test_the_range_of_a_group_is_its_own():
+    views = Views.stack(
+        [Views.learn(X[:5], torch.full((5,), 0.2, dtype=torch.float64), False), Views.learn(X, UNIFORM, False)]
+    )
+    low, high = views._range(torch.tensor([0, 1]))
+    torch.testing.assert_close(high[:, 0], torch.stack([X[:5].max(0).values, X.max(0).values]))
+    torch.testing.assert_close(low[:, 0], torch.stack([X[:5].min(0).values, X.min(0).values]))
+
+
 def test_rank_is_the_mid_distribution_function():
     views = Views.learn(X, UNIFORM, False)
     ranks = views._view(VIEWS.index("rank"), X[None])[0]
@@ -62,7 +84,7 @@ def test_one_kernel_is_scikit_learns_kernel_pca():
     made = KernelMap.learn(X, torch.ones(12), False).mix(only("raw", "gauss"), 4)
     centred = (X - X.mean(0)) / (X - X.mean(0)).square().sum(-1).mean().sqrt()
     widths = [w for v, k, w in CANDIDATES if (v, k) == ("raw", "gauss")]
-    new = torch.as_tensor(RNG.normal(size=(6, 5)))
+    new = 0.6 * (X[:6] + X[6:])
     new_centred = (new - X.mean(0)) / (X - X.mean(0)).square().sum(-1).mean().sqrt()
 
     def kernel(a, b):

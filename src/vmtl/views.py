@@ -21,6 +21,8 @@ class Views(nn.Module):
     unit rows; ``rank`` the empirical distribution function of each column.
 
     If ``standardise`` was chosen, columns are first divided by their deviation, as tables of mixed units need it.
+    Values further outside a column's training range than it is wide are clipped: a pixel that was dark in all but one
+    training row has a tiny deviation, and a bright one would be thousands of deviations away.
     Each view is centred and divided by its root mean square norm, so that the mean squared distance of two
     training rows is 2 in every view.
     """
@@ -83,9 +85,15 @@ class Views(nn.Module):
     def forward(self, v: int, x: Tensor, task: Tensor | None = None) -> Tensor:
         """View number v of x (T, N, D), normalised."""
         shift, scale = pick(self.shift[:, v], task), pick(self.scale[:, v], task)
-        x = (x - pick(self.origin, task)) / pick(self.unit, task)
+        low, high = self._range(task)
+        x = ((x - pick(self.origin, task)) / pick(self.unit, task)).clamp(2 * low - high, 2 * high - low)
         normalised: Tensor = (self._view(v, x, task) - shift) / scale
         return normalised
+
+    def _range(self, task: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Smallest and largest training value of each column, (1, D) or (T, 1, D); groups are padded with infinity."""
+        column = pick(self.column, task)
+        return column[..., 0].unsqueeze(-2), column.masked_fill(column.isinf(), -torch.inf).amax(-1).unsqueeze(-2)
 
     def _view(self, v: int, x: Tensor, task: Tensor | None = None) -> Tensor:
         name = VIEWS[v]

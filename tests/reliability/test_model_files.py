@@ -419,7 +419,7 @@ def check_document(file: Path, good: bytes, data: st.DataObject) -> None:
         for key in path[:-1]:
             target = target[key]
         if data.draw(st.booleans()):
-            target[path[-1]] = data.draw(st.sampled_from(JUNK))
+            target[path[-1]] = copy.deepcopy(data.draw(st.sampled_from(JUNK)))  # junk may be changed in turn
         elif isinstance(target, dict) and len(path) > 1:
             del target[path[-1]]
         if not isinstance(document["table"], dict):

@@ -28,7 +28,7 @@ from vmtl.training import History, Progress, Trainer
 #: Landmarks of the kernel encoder at most.
 MAX_LANDMARKS = 512
 #: Rows up to which exact duplicates are merged, and q(w) starts from the exact model.
-SMALL = 3000
+SMALL = 5000
 #: A classifier starts from the exact model up to this many classes times rows squared.
 MAX_LOGITS = 2e8
 #: Logit scale at most where the means of q(w) are trained: beyond it they do not get there in time.

@@ -72,8 +72,10 @@ def test_columns_are_found_by_name() -> None:
 
 def test_absent_columns_are_named() -> None:
     pre = TablePreprocessor().fit(table())
-    with pytest.raises(ValueError, match="lacks 'age', 'size'"):
+    with pytest.raises(ValueError, match=r"lacks 'age', 'size', .* add them\."):
         pre.transform(table().drop(columns=["age", "size"]))
+    with pytest.raises(ValueError, match=r"lacks 'age' \(did you mean 'Age'\?\), .* add it\."):
+        pre.transform(table().rename(columns={"age": "Age"}))
 
 
 def test_the_state_is_json_and_arrays_and_rebuilds_exactly() -> None:
@@ -163,8 +165,9 @@ def test_rare_levels_count_as_unseen() -> None:
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        ({"a": ["x"], "d": ["2024-01-01"]}, "'a' held numbers in training but now 'x'"),
-        ({"a": [1], "d": ["soon"]}, "'d' held dates in training but now 'soon'"),
+        ({"a": ["x"], "d": ["2024-01-01"]}, "'a' held numbers in training but now 'x' in data row 1"),
+        ({"a": ["1", None, "x"], "d": ["2024-01-01"] * 3}, "'a' held numbers in training but now 'x' in data row 3"),
+        ({"a": [1, 2], "d": ["2024-01-01", "soon"]}, "'d' held dates in training but now 'soon' in data row 2"),
         ({"a": [np.inf], "d": ["2024-01-01"]}, "'a' holds an infinite value"),
     ],
 )

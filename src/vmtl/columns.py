@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import difflib
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from vmtl.problem import Array
 GAP = "(missing)"
 _ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?"
 _SECONDS_PER_DAY = 86_400
+#: From this share of numbers on, the other cells of a column look like slips.
+_NEARLY = 0.9
 
 
 def column_kind(column: Any) -> str:
@@ -47,14 +50,14 @@ def as_numbers(column: Any, kind: str) -> Array:
             moments = pd.to_datetime(column, utc=True, format="ISO8601")
         except (ValueError, TypeError) as error:
             raise ValueError(
-                f"Column {column.name!r} held dates in training but now {_example(column)!r}; repair it."
+                f"Column {column.name!r} held dates in training but now {first_odd(column, kind)}; repair it."
             ) from error
         return np.asarray((moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / _SECONDS_PER_DAY)
     try:
         values = np.asarray(pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan))
     except (ValueError, TypeError) as error:
         raise ValueError(
-            f"Column {column.name!r} held numbers in training but now {_example(column)!r}; repair it."
+            f"Column {column.name!r} held numbers in training but now {first_odd(column)}; repair it."
         ) from error
     if np.isinf(values).any():
         raise ValueError(f"Column {column.name!r} holds an infinite value; replace it by a number or a gap.")
@@ -64,6 +67,48 @@ def as_numbers(column: Any, kind: str) -> Array:
 def as_levels(column: Any) -> Array:
     """(n,) levels as str; a gap is the level ``(missing)``, and 1, 1.0 and "1" are one level."""
     return np.array([_level(value) for value in column.astype(object)], dtype=object)
+
+
+def odd_cells(column: Any, kind: str = "number") -> Array:
+    """Places of the cells that are neither a gap nor a number (or date)."""
+    import pandas as pd
+
+    cells = column.astype(object)
+    if kind == "date":
+        read = pd.to_datetime(cells, utc=True, format="ISO8601", errors="coerce")
+    else:
+        read = pd.to_numeric(cells, errors="coerce")
+    return np.flatnonzero(read.isna() & column.notna())
+
+
+def first_odd(column: Any, kind: str = "number") -> str:
+    """The first cell that is no number (or date) and where it stands, for messages."""
+    from pandas import RangeIndex
+
+    place = next(iter(odd_cells(column, kind)), 0)
+    row = column.index[place]
+    return f"{column.iloc[place]!r} in data row {row + 1 if isinstance(column.index, RangeIndex) else repr(row)}"
+
+
+def slips(column: Any) -> Array:
+    """Places of the few cells that keep a column from being numbers; none if it is numbers, or text altogether."""
+    if column_kind(column) != "text":
+        return np.zeros(0, dtype=np.int64)
+    odd = odd_cells(column)
+    return odd[:0] if len(odd) > (1 - _NEARLY) * column.notna().sum() else odd
+
+
+def looks_like_identifier(column: Any) -> bool:
+    """Whether nearly every row has a text of its own, from which nothing can be learned about other rows."""
+    values = column.dropna()
+    return len(values) >= 20 and column_kind(column) == "text" and values.nunique() >= _NEARLY * len(values)
+
+
+def meant(name: object, known: Iterable[object]) -> str:
+    """' (did you mean ...?)' where a known name is spelled alike, else nothing."""
+    spelled = {str(other).lower(): other for other in known}
+    near = difflib.get_close_matches(str(name).lower(), spelled, n=1, cutoff=0.8)
+    return f" (did you mean {spelled[near[0]]!r}?)" if near else ""
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
@@ -78,11 +123,6 @@ def _level(value: Any) -> str:
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
-
-
-def _example(column: Any) -> Any:
-    text = [value for value in column.dropna() if isinstance(value, str)]
-    return text[0] if text else column.dropna().iloc[0]
 
 
 def _categorical_dtype() -> type:

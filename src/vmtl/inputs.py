@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
+from vmtl.columns import meant
 from vmtl.problem import Array
 
 #: Numbers of one part of X at prediction: what is converted or copied at a time.
@@ -160,8 +161,8 @@ def encode_tasks(values: Array, known: list[Any], allow_unknown: bool) -> Array:
         unknown = unique_tasks(values[codes < 0])
         listed = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
         raise ValueError(
-            f"Unknown task {unknown[0]!r}; the model knows {listed}. "
-            "Set unknown_task='average' to predict with all known tasks."
+            f"Unknown task {unknown[0]!r}{meant(unknown[0], known)}; the model knows {listed}. "
+            "Set unknown_task='average' (--unknown-task average) to predict with all known tasks."
         )
     return codes
 

@@ -119,7 +119,7 @@ def _chunks(stream: BinaryIO) -> Any:
 
 
 def _foreign(path: Path) -> str:
-    return f"{path} is not a vmtl file, or it is cut short; give a file written by save()."
+    return f"{path} is not a vmtl file, or it is cut short; give a model written by `vmtl fit` or save()."
 
 
 def _containers(raw: bytes) -> int:

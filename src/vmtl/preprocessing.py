@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from vmtl.columns import as_levels, as_numbers, column_kind, listed
+from vmtl.columns import as_levels, as_numbers, column_kind, listed, meant
 from vmtl.problem import Array
 
 STATE_VERSION = 1
+
+
+def lacking(table: str, absent: Sequence[str], there: Iterable[str]) -> str:
+    """The sentence on columns that a model needs and a table does not have."""
+    near = meant(absent[0], there) if len(absent) == 1 else ""
+    them = "it" if len(absent) == 1 else "them"
+    return f"{table} lacks {listed(absent)}{near}, which the model was fitted on; add {them}."
 
 
 @dataclass(eq=False)
@@ -135,7 +143,7 @@ class TablePreprocessor:
         place = {str(name): j for j, name in enumerate(table.columns)}
         absent = [name for name in self.feature_names_in_ if name not in place]
         if absent:
-            raise ValueError(f"The table lacks {listed(absent)}, which the model was fitted on; add them.")
+            raise ValueError(lacking("The table", absent, place))
         columns = {name: table.iloc[:, place[name]] for name in self.feature_names_in_}
         if self.missing == "error":
             gaps = [name for name, column in columns.items() if column.isna().any()]

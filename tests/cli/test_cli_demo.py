@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 
@@ -17,8 +18,12 @@ def test_the_demo_compares_all_methods_and_keeps_a_model(run: Run, tmp_path: Pat
     done = run("demo", "--out", out, "--steps", "4", "--seeds", "2")
     assert done.exit_code == 0, done.output
     assert "4 steps a fit" in done.stderr
-    for word in (*METHODS, "tilt_60", "digit_9", "±", "learns from"):
+    for word in (*METHODS, "tilt_60", "digit_9", "±", "who learns from whom"):
         assert word in done.stdout
+    assert re.search(
+        r"digits_domains, mean accuracy: vmtl [\d.]+ % against [\d.]+ % with every task alone", done.stderr
+    )
+    assert "vmtl fit train.csv --task COLUMN --target COLUMN" in done.stderr.splitlines()[-1]
     assert MultiTaskClassifier.load(out).tasks_.tolist() == ["tilt_0", "tilt_20", "tilt_40", "tilt_60"]
 
 

@@ -31,8 +31,27 @@ def written(path: Path, content: bytes) -> Path:
 
 FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
     "no file": (lambda d, o: fit(d, table="absent.csv"), "There is no file"),
-    "no task column": (lambda d, o: fit(d, "--task", "hospital"), "has no column 'hospital'"),
+    "no task column": (lambda d, o: fit(d, "--task", "hospital"), "has no column 'hospital', only"),
+    "task not given": (lambda d, o: ["fit", d / "class_train.csv", "--target", "outcome"], "; give --task COLUMN."),
+    "neither given": (lambda d, o: ["fit", d / "class_train.csv"], "; give --task COLUMN and --target COLUMN."),
+    "wrong case": (lambda d, o: fit(d, "--task", "Site"), "has no column 'Site' (did you mean 'site'?)"),
+    "a typo": (lambda d, o: fit(d, "--target", "outcme"), "(did you mean 'outcome'?)"),
     "no target column": (lambda d, o: fit(d, "--target", "y"), "has no column 'y'"),
+    "one class": (
+        lambda d, o: fit(o, table=edited(d, o, lambda t: t.assign(outcome="mild"), "class_train.csv").name),
+        "is 'mild' in every row; give rows of at least two classes",
+    ),
+    "a slip in the target": (
+        lambda d, o: fit(o, "--target", "days", table=edited(d, o, _slip, "real_train.csv").name),
+        "'days' is nearly all numbers; 1 cell such as 'n/a?' in data row 8 is not; repair it, or force --kind",
+    ),
+    "a slip in a regression": (
+        lambda d, o: fit(
+            o, "--target", "days", "--kind", "regression", table=edited(d, o, _slip, "real_train.csv").name
+        ),
+        "'n/a?' in data row 8",
+    ),
+    "not UTF-8": (lambda d, o: fit(o, table=written(o / "e.csv", "größe\n1\n".encode("latin-1")).name), "as UTF-8"),
     "unknown drop": (lambda d, o: fit(d, "--drop", "z"), "has no column 'z'"),
     "unknown kind": (lambda d, o: fit(d, "--kind", "guess"), "choose one of"),
     "text as a number": (lambda d, o: fit(d, "--kind", "regression"), "no number"),
@@ -46,15 +65,27 @@ FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
     "no folder": (lambda d, o: fit(d, "--out", o / "no" / "m.vmtl"), "There is no folder"),
     "a folder": (lambda d, o: fit(d, "--out", o), "is a folder"),
     "its own input": (lambda d, o: fit(d, "--out", d / "class_train.csv"), "is one of the inputs"),
-    "an empty file": (lambda d, o: fit(o, table=written(o / "e.csv", b"").name), "cannot be read as a .csv"),
+    "an empty file": (lambda d, o: fit(o, table=written(o / "e.csv", b"").name), "e.csv is empty"),
     "no rows": (lambda d, o: fit(o, table=written(o / "e.csv", b"a,site,outcome\n").name), "has no rows"),
     "not text": (lambda d, o: fit(o, table=written(o / "e.csv", b"\xff\xfe\x00a,\x00").name), "cannot be read"),
-    "another kind of file": (lambda d, o: fit(o, table=written(o / "e.xlsx", b"PK").name), "is of no known kind"),
+    "another kind of file": (lambda d, o: fit(o, table=written(o / "e.xlsx", b"PK").name), "export it as CSV"),
     "a task without a name": (
         lambda d, o: fit(o, table=edited(d, o, _without_site, "class_train.csv").name),
         "'site' of",
     ),
 }
+
+
+def _slip(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(days=table["days"].astype(object).where(table.index != 7, "n/a?"))
+
+
+def _capitals(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(outcome=table["outcome"].replace("mild", "Mild"))
+
+
+def _sixty(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(age=table["age"].astype(object).where(table.index != 3, "sixty"))
 
 
 def _without_site(table: pd.DataFrame) -> pd.DataFrame:
@@ -84,6 +115,21 @@ def check_refused(done: object, words: str, code: int = 2) -> None:
 USE_ERRORS: dict[str, tuple[Callable[[Path, Path, Path], Arguments], str]] = {
     "no model": (lambda d, m, o: ["predict", o / "no.vmtl", d / "new.csv"], "There is no model file"),
     "a table as model": (lambda d, m, o: ["info", d / "new.csv"], "is not a vmtl file"),
+    "swapped": (lambda d, m, o: ["predict", d / "new.csv", m], "give a model written by `vmtl fit`"),
+    "an unknown output": (lambda d, m, o: ["predict", m, d / "new.csv", "--out", o / "p.xlsx"], "in .csv or .tsv"),
+    "an unknown choice": (
+        lambda d, m, o: ["predict", m, d / "new.csv", "--unknown-task", "guess"],
+        "choose error or average",
+    ),
+    "one cell of text": (lambda d, m, o: ["predict", m, edited(d, o, _sixty)], "now 'sixty' in data row 4; repair it"),
+    "another case": (
+        lambda d, m, o: ["evaluate", m, edited(d, o, _capitals, "class_labelled.csv")],
+        "has the class 'Mild' (did you mean 'mild'?), which the model never saw; spell it as in training",
+    ),
+    "a task in another case": (
+        lambda d, m, o: ["predict", m, edited(d, o, lambda t: t.assign(site=t["site"].str.upper()))],
+        "(did you mean 'north'?)",
+    ),
     "a folder as model": (lambda d, m, o: ["info", o], "is a folder"),
     "a pickle": (lambda d, m, o: ["info", written(o / "p.vmtl", b"\x80\x04\x95cos\nsystem\n")], "is not a vmtl file"),
     "a damaged model": (
@@ -93,9 +139,16 @@ USE_ERRORS: dict[str, tuple[Callable[[Path, Path, Path], Arguments], str]] = {
     "a cut model": (lambda d, m, o: ["info", written(o / "p.vmtl", m.read_bytes()[:100])], "cut short"),
     "unknown task": (
         lambda d, m, o: ["predict", m, edited(d, o, lambda t: t.assign(site="east"))],
-        "Unknown task 'east'; the model knows 'north', 'south', 'west'",
+        "Unknown task 'east'; the model knows 'north', 'south', 'west'. Set unknown_task='average' (--unknown-task",
     ),
-    "a lacking column": (lambda d, m, o: ["predict", m, edited(d, o, lambda t: t.drop(columns="age"))], "lacks 'age'"),
+    "a lacking column": (
+        lambda d, m, o: ["predict", m, edited(d, o, lambda t: t.drop(columns="age"))],
+        "edited.csv lacks 'age', which the model was fitted on; add it.",
+    ),
+    "lacking columns": (
+        lambda d, m, o: ["evaluate", m, edited(d, o, lambda t: t[["site", "outcome", "bmi"]], "class_labelled.csv")],
+        "edited.csv lacks 'age', 'dose', 'ward', which the model was fitted on; add them.",
+    ),
     "no task column": (
         lambda d, m, o: ["predict", m, edited(d, o, lambda t: t.drop(columns="site"))],
         "no task column 'site'",
@@ -130,10 +183,11 @@ USE_ERRORS: dict[str, tuple[Callable[[Path, Path, Path], Arguments], str]] = {
 def test_commands_refuse(run: Run, tables: Path, class_model: Path, tmp_path: Path, name: str) -> None:
     arguments, words = USE_ERRORS[name]
     given = arguments(tables, class_model, tmp_path)
-    if given[0] == "predict":
+    if given[0] == "predict" and "--out" not in given:
         given += ["--out", tmp_path / "out.csv"]
     check_refused(run(*given), words)
     assert not (tmp_path / "out.csv").exists()
+    assert not (tmp_path / "p.xlsx").exists()
     assert not (tmp_path / "r.html").exists()
 
 

@@ -103,9 +103,31 @@ def test_columns_can_be_dropped_and_group_rows(tmp_path: Path) -> None:
     assert not set(problem.groups[split.train]) & set(problem.groups[split.test])
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_other_separators_and_decimal_commas_are_read(separator: str, decimal: str, tmp_path: Path) -> None:
+    frame = patients().rename(columns={"age": "age, years"})
+    frame.to_csv(tmp_path / "p.csv", index=False, sep=separator, decimal=decimal)
+    problem = read_table(tmp_path / "p.csv")
+    assert problem.labels.tolist() == frame["label"].tolist()
+    np.testing.assert_allclose(problem.X["age, years"], frame["age, years"])
+
+
+def test_few_slips_in_a_target_of_numbers_are_refused_unless_classes_are_wanted(tmp_path: Path) -> None:
+    values = ["0.5", "1.5", "2", "<1", "3"] + ["4.5"] * 25 + ["?"]
+    pd.DataFrame({"domain": 1, "f": 0, "label": values}).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(ValueError, match="2 cells such as '<1' in data row 4 are not; repair them, or force --kind"):
+        read_table(tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.csv", kind="classification").n_classes == 7
+    with pytest.raises(ValueError, match="'<1' in data row 4"):
+        read_table(tmp_path / "t.csv", kind="regression")
+    pd.DataFrame({"domain": 1, "f": 0, "label": ["1", "2", "x", "y"] * 5}).to_csv(tmp_path / "t.csv", index=False)
+    assert read_table(tmp_path / "t.csv").n_classes == 4  # text that happens to hold numbers
+
+
 def test_bad_tables_are_explained(tmp_path: Path) -> None:
     patients().to_csv(tmp_path / "p.csv", index=False)
-    with pytest.raises(ValueError, match="no column 'site', only 'domain', 'age'"):
+    with pytest.raises(ValueError, match=r"no column 'site', only 'domain', 'age', .* give --task COLUMN"):
         read_table(tmp_path / "p.csv", task="site")
     with pytest.raises(ValueError, match=r"'colour' .* is empty in 7 rows"):
         read_table(tmp_path / "p.csv", target="colour")

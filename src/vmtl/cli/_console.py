@@ -54,6 +54,11 @@ def shown(value: Any) -> str:
     return "-" if value is None else printable(value)
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 task``, ``2 tasks``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
 def command_line() -> str:
     """The command as it was typed."""
     return shlex.join(["vmtl", *sys.argv[1:]])

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import typer
@@ -29,7 +30,9 @@ class GuardedGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except KeyboardInterrupt:
             typer.echo("Stopped; nothing was left half written.", err=True)
             raise typer.Exit(INTERRUPTED) from None
@@ -38,6 +41,11 @@ class GuardedGroup(TyperGroup):
                 raise
             typer.echo(f"Error: {sentence(error)}", err=True)
             raise typer.Exit(BAD_INPUT if isinstance(error, _BAD_INPUT) else FAILURE) from None
+
+
+def _show_warning(message: Any, *place: Any, **further: Any) -> None:
+    """A library's warning in one line, without the place in its code."""
+    typer.echo(printable(f"Warning: {' '.join(str(message).split())}"), err=True)
 
 
 def sentence(error: Exception) -> str:

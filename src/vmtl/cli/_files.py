@@ -11,6 +11,9 @@ from vmtl.persistence import write_atomically
 #: A text cell that starts like this is run as a formula by spreadsheet programs.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
+#: Kinds of tables that are written.
+TABLE_KINDS = (".csv", ".tsv")
+
 
 def check_output(out: Path, *inputs: Path) -> None:
     """Refuse a place that cannot be written, or that is one of the inputs."""
@@ -22,6 +25,13 @@ def check_output(out: Path, *inputs: Path) -> None:
         raise PermissionError(f"The folder {out.parent} cannot be written to; choose another one.")
     if any(out.exists() and given.exists() and out.samefile(given) for given in inputs):
         raise ValueError(f"{out} is one of the inputs; choose another name, so that nothing is overwritten.")
+
+
+def check_table_output(out: Path, *inputs: Path) -> None:
+    """``check_output`` for a table; a name without an ending is a CSV."""
+    if out.suffix.lower() not in ("", *TABLE_KINDS):
+        raise ValueError(f"{out} is of no kind that can be written; end its name in {' or '.join(TABLE_KINDS)}.")
+    check_output(out, *inputs)
 
 
 def neutral(cell: Any) -> Any:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from vmtl import MultiTaskClassifier, MultiTaskRegressor, model_file, persistence
-from vmtl.columns import as_levels
+from vmtl.columns import as_levels, meant
 from vmtl.datasets import read_table
 from vmtl.datasets.npz import load_npz
 from vmtl.datasets.tables import read_frame
+from vmtl.preprocessing import lacking
 from vmtl.problem import Array, Problem
 
 Estimator = MultiTaskClassifier | MultiTaskRegressor
@@ -30,8 +31,10 @@ class Rows:
     tasks: Array
 
 
-def load_model(path: Path) -> Estimator:
-    """The model in a file, classifier or regressor."""
+def load_model(path: Path, unknown_task: str | None = None) -> Estimator:
+    """The model in a file, classifier or regressor; ``unknown_task`` takes the place of what it was fitted with."""
+    if unknown_task not in (None, "error", "average"):
+        raise ValueError(f"--unknown-task is {unknown_task!r}; choose error or average.")
     if not path.exists():
         raise FileNotFoundError(f"There is no model file {path}; make one with `vmtl fit`.")
     payload, tensors = persistence.load(path, "model")
@@ -39,7 +42,7 @@ def load_model(path: Path) -> Estimator:
     if kind is None:
         raise ValueError(f"{path} holds a {payload.get('estimator')}, which vmtl does not know; fit it again.")
     model: Estimator = model_file.rebuild(kind, payload, tensors, str(path))
-    return model
+    return model if unknown_task is None else model.set_params(unknown_task=unknown_task)
 
 
 def is_classifier(model: Estimator) -> bool:
@@ -68,12 +71,15 @@ def read_labelled(path: Path, model: Estimator, task: str | None, target: str | 
     problem = read_table(path, task_name(model, task), target_name(model, target), kind=kind)
     if not problem.n_rows:
         raise ValueError(f"{path} has no rows; give at least one.")
+    check_features(path, problem.X, model)
     labels = problem.labels
     if isinstance(model, MultiTaskClassifier):
         known = {str(label): place for place, label in enumerate(model.classes_)}
         strange = sorted({str(label) for label in labels} - set(known))
         if strange:
-            raise ValueError(f"{path} has the class {strange[0]!r}, which the model never saw; remove its rows.")
+            near = meant(strange[0], known)
+            repair = "spell it as in training" if near else "remove its rows"
+            raise ValueError(f"{path} has the class {strange[0]!r}{near}, which the model never saw; {repair}.")
         labels = model.classes_[[known[str(label)] for label in labels]]
     return problem, match_tasks(problem.tasks, model), labels
 
@@ -89,10 +95,24 @@ def read_rows(path: Path, model: Estimator, task: str | None) -> Rows:
     if column in table.columns:
         if table[column].isna().any():
             raise ValueError(f"Column {column!r} of {path} is empty in some rows; every row needs its task.")
+        check_features(path, table, model)
         return Rows(table, table, match_tasks(as_levels(table[column]), model))
     if len(model.tasks_) > 1 and model.unknown_task == "error":
-        raise ValueError(f"{path} has no task column {column!r}; add it, or name another one with --task.")
+        near = meant(column, table.columns)
+        raise ValueError(f"{path} has no task column {column!r}{near}; add it, or name another one with --task COLUMN.")
+    check_features(path, table, model)
     return Rows(table, table, np.full(len(table), model.tasks_[0] if len(model.tasks_) == 1 else "", dtype=object))
+
+
+def check_features(path: Path, X: Any, model: Estimator) -> None:
+    """A table has every column that the model was fitted on."""
+    columns = getattr(X, "columns", None)
+    needed = model.preprocessor_.feature_names_in_ if model.preprocessor_ is not None else []
+    if columns is not None:
+        there = set(map(str, columns))
+        absent = [name for name in needed if name not in there]
+        if absent:
+            raise ValueError(lacking(str(path), absent, there))
 
 
 def match_tasks(levels: Any, model: Estimator) -> Array:

@@ -25,6 +25,12 @@ Kind = Annotated[
 ]
 
 
+UnknownTask = Annotated[
+    str | None,
+    typer.Option(help="A task that was not in training: error or average; as at fit if left out."),
+]
+
+
 def method_names() -> list[str]:
     """The ids of all methods, read off their files: completion must not wait for torch."""
     return sorted(

@@ -12,9 +12,12 @@ import typer
 
 from vmtl.cli._console import note, show_json, show_table
 from vmtl.cli._options import Debug, Json, Quiet, method_names
+from vmtl.cli._weights import show_weights
 
 #: Tasks side by side in one table, so that it fits a terminal of 80 columns.
 TASKS_PER_TABLE = 4
+#: Pairs of tasks in the table of who learns from whom.
+MOST_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -68,9 +71,16 @@ def demo(
         return
     for trial in trials:
         show_scores(trial)
-        show_weights(trial, method)
+        show_weights(f"{trial.problem.name}: who learns from whom by {method}", trial.alpha, MOST_SHOWN)
     note(f"{out}: the {method} model of {trials[0].problem.name}. {time.perf_counter() - started:.0f} s.", quiet)
-    note(f"Try: vmtl info {out}", quiet)
+    for trial in trials:
+        note(what_was_seen(trial, method), quiet)
+    note(
+        f"Look at the model with `vmtl info {out}`. Next, your own table: "
+        "`vmtl fit train.csv --task COLUMN --target COLUMN --out model.vmtl`, then "
+        "`vmtl predict model.vmtl new.csv --out predictions.csv`.",
+        quiet,
+    )
 
 
 def _preset_steps() -> int:
@@ -142,16 +152,16 @@ def show_scores(trial: Trial) -> None:
         show_table(f"{trial.problem.name}: {unit}", head, [(n, rows[n][0], *rows[n][part]) for n in order])
 
 
-def show_weights(trial: Trial, method: str) -> None:
-    """The strongest arrows of the kept method, mean over seeds."""
-    from vmtl.report import arrows, even_weight
+def what_was_seen(trial: Trial, method: str) -> str:
+    """The kept method beside every task alone and all rows pooled, in one sentence."""
+    factor, unit = (100, " %") if trial.problem.is_classification else (1, "")
 
-    even = even_weight(trial.problem.n_tasks)
-    show_table(
-        f"{trial.problem.name}: who learns from whom by {method} (an indifferent learner has {even:.3f})",
-        ("task", "learns from", "weight"),
-        [(a.learner, a.teacher, a.weight) for a in arrows(trial.alpha)[:6]],
-    )
+    def mean(name: str) -> str:
+        return f"{factor * trial.scores[name].mean():.1f}{unit}"
+
+    others = {"stl": "with every task alone", "pooled": "with all rows pooled"}
+    against = " and ".join(f"{mean(name)} {how}" for name, how in others.items() if name != method)
+    return f"{trial.problem.name}, mean {trial.measure}: {method} {mean(method)} against {against}."
 
 
 def as_json(trial: Trial) -> dict[str, Any]:

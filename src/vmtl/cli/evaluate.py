@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from vmtl.cli._console import show_json, show_table
-from vmtl.cli._options import Debug, Json, Labelled, ModelFile
+from vmtl.cli._options import Debug, Json, Labelled, ModelFile, UnknownTask
 
 
 def evaluate(
@@ -15,6 +15,7 @@ def evaluate(
     table: Labelled,
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
     target: Annotated[str | None, typer.Option(help="The target column, if it has another name.")] = None,
+    unknown_task: UnknownTask = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -27,7 +28,7 @@ def evaluate(
     from vmtl.cli._inputs import load_model, read_labelled
     from vmtl.report import gather
 
-    fitted = load_model(model)
+    fitted = load_model(model, unknown_task)
     problem, tasks, labels = read_labelled(table, fitted, task, target)
     found = score_rows(gather(fitted, problem.X, labels, tasks))
     if json:

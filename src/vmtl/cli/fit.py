@@ -45,6 +45,7 @@ def fit(
 
     Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs.
     """
+    from vmtl.cli._advice import warnings_about, what_was_read
     from vmtl.cli._files import check_output
 
     check_output(out, table)
@@ -52,6 +53,8 @@ def fit(
     given = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed, "unknown_task": unknown_task}
     model = make_model(problem, {**given, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
+    for warning in warnings_about(problem):
+        note(f"Warning: {warning}", quiet)
     seconds = train(model, problem, checkpoint)
     model.save(out, metadata=training_notes(problem, task, target, seconds))
     if json:
@@ -66,6 +69,9 @@ def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str]
     problem = read_table(table, task, target, kind=kind, drop=drop or ())
     if not problem.n_rows:
         raise ValueError(f"{table} has no rows; give at least one per task.")
+    if problem.class_names is not None and problem.n_classes == 1:
+        only = problem.class_names[0]
+        raise ValueError(f"Target {target!r} of {table} is {only!r} in every row; give rows of at least two classes.")
     return problem
 
 
@@ -91,18 +97,6 @@ def train(model: Any, problem: Any, checkpoint: Path | None) -> float:
     model.fit(problem.X, labels, tasks=as_written(problem.task_names)[problem.task], checkpoint=checkpoint)
     model.verbose = 0  # the file is for others, who choose for themselves
     return time.perf_counter() - started
-
-
-def what_was_read(problem: Any, target: str, forced: bool) -> str:
-    """A sentence on the table, with the kind of problem and how to choose the other one."""
-    kind, other = ("classification", "regression")[:: 1 if problem.is_classification else -1]
-    seen = f"{problem.n_classes} classes" if problem.is_classification else "real numbers"
-    hint = "" if forced else f" (force the other with --kind {other})"
-    width = problem.X.shape[1]
-    return (
-        f"{problem.name}: {problem.n_rows} rows, {problem.n_tasks} tasks, {width} columns; "
-        f"{target!r} has {seen}, so this is {kind}{hint}."
-    )
 
 
 def training_notes(problem: Any, task: str, target: str, seconds: float | None = None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from vmtl.cli._console import show_json, show_table
 from vmtl.cli._options import Debug, Json, ModelFile
+from vmtl.cli._weights import show_weights
 
 MOST_SHOWN = 12
 
@@ -21,7 +22,7 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
         return
     facts = [(name, few(value)) for name, value in document.items() if name not in ("settings", "alpha", "beta")]
     show_table(str(model), ("", "value"), facts)
-    show_relatedness(fitted)
+    show_weights("Who learns from whom (alpha)", fitted.alpha_, MOST_SHOWN)
 
 
 def describe(model: Any) -> dict[str, Any]:
@@ -35,7 +36,10 @@ def describe(model: Any) -> dict[str, Any]:
     if hasattr(model, "classes_"):
         found["classes"] = [str(label) for label in model.classes_]
     columns = model.preprocessor_.feature_names_in_ if model.preprocessor_ is not None else None
-    found |= {"columns": columns or f"{model.n_features_in_} numbers", "seed": model.seed_}
+    found |= {
+        "columns": columns or f"{model.n_features_in_} numbers",
+        "seed": model.seed_ if model.random_state is None else model.random_state,
+    }
     found |= model.metadata_
     found["settings"] = model.settings_.to_json()
     for name in ("alpha", "beta"):
@@ -51,17 +55,3 @@ def few(value: Any) -> str:
         more = f", ... ({len(value)})" if len(value) > MOST_SHOWN else ""
         return ", ".join(map(str, value[:MOST_SHOWN])) + more
     return str(value)
-
-
-def show_relatedness(model: Any) -> None:
-    """The strongest 'learns from' weights, if the method has any."""
-    from vmtl.report import arrows
-
-    found = arrows(model.alpha_)
-    if found:
-        even = 1 / max(len(model.tasks_) - 1, 1)
-        show_table(
-            f"Who learns from whom (alpha; {even:.2f} is what indifferent tasks have)",
-            ("task", "learns from", "weight"),
-            [(arrow.learner, arrow.teacher, float(arrow.weight)) for arrow in found[:MOST_SHOWN]],
-        )

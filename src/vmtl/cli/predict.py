@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from vmtl.cli._console import note, show_json
-from vmtl.cli._options import Debug, Json, ModelFile, Quiet
+from vmtl.cli._options import Debug, Json, ModelFile, Quiet, UnknownTask
 
 
 def predict(
@@ -16,6 +16,7 @@ def predict(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="Rows to predict, with the columns of training.")],
     out: Annotated[Path | None, typer.Option(help="The CSV to write; standard output if left out.")] = None,
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
+    unknown_task: UnknownTask = None,
     quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
@@ -26,14 +27,16 @@ def predict(
     `aleatoric` (noise in the data) and `epistemic` (what more data would tell). It is an entropy in nats for
     classes and a standard deviation in the target's unit for numbers.
     """
-    from vmtl.cli._files import check_output, csv_text, write_csv
+    from vmtl.cli._files import check_table_output, csv_text, write_csv
     from vmtl.cli._inputs import load_model, read_rows, task_name
 
     if out is not None:
-        check_output(out, model, table)
-    fitted = load_model(model)
+        check_table_output(out, model, table)
+    fitted = load_model(model, unknown_task)
     rows = read_rows(table, fitted, task)
     found = prediction_columns(fitted, rows.X, rows.tasks)
+    if out is not None or not json:
+        found = rounded(found)
     result = beside(rows.table, found, table) if rows.table is not None else found
     if rows.table is None:
         result.insert(0, task_name(fitted, task), rows.tasks)
@@ -62,6 +65,13 @@ def prediction_columns(model: Any, X: Any, tasks: Any) -> Any:
         columns["prediction"] = model.predict(X, tasks=tasks)
     uncertainty = model.uncertainty(X, tasks=tasks).reset_index(drop=True)
     return pd.concat([pd.DataFrame(columns), uncertainty], axis=1)
+
+
+def rounded(found: Any) -> Any:
+    """Probabilities and uncertainties with six significant digits; the prediction stays as it is."""
+    return found.assign(
+        **{name: [float(f"{value:.6g}") for value in found[name]] for name in found.columns if name != "prediction"}
+    )
 
 
 def beside(table: Any, found: Any, path: Path) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vmtl.columns import as_levels, listed
+from vmtl.columns import as_levels, first_odd, listed, meant, slips
 from vmtl.datasets.npz import KINDS, load_npz
 from vmtl.problem import Array, Problem
 
@@ -43,11 +43,9 @@ def read_table(
         key = target if _has(file, target) else "y"
         return load_npz(file, task=task, target=key, kind=kind, name=name)
     table = read_frame(file)
-    needed = [task, target, *drop, *([groups] if groups else [])]
-    absent = [column for column in needed if column not in table.columns]
-    if absent:
-        there = listed([str(column) for column in table.columns], most=20)
-        raise ValueError(f"{file} has no column {listed(absent)}, only {there}; name the right ones.")
+    needed = {task: "--task COLUMN", target: "--target COLUMN"}
+    needed |= dict.fromkeys(drop, "--drop COLUMN") | ({groups: "groups=COLUMN"} if groups else {})
+    _check_columns(file, table, needed)
     for column in (task, target):
         gaps = int(table[column].isna().sum())
         if gaps:
@@ -56,7 +54,7 @@ def read_table(
     y, class_names = _target(table[target], kind)
     return Problem(
         name=name or file.stem,
-        X=table.drop(columns=list(dict.fromkeys(needed))).reset_index(drop=True),
+        X=table.drop(columns=list(needed)).reset_index(drop=True),
         y=y,
         task=task_index.astype(np.int64),
         task_names=tuple(task_names.tolist()),
@@ -65,13 +63,26 @@ def read_table(
     )
 
 
+def _check_columns(file: Path, table: Any, needed: dict[str, str]) -> None:
+    """Every needed column is there, or the error says which option names another one."""
+    absent = [column for column in needed if column not in table.columns]
+    if absent:
+        columns = [str(column) for column in table.columns]
+        wrong = ", ".join(f"{column!r}{meant(column, columns)}" for column in absent)
+        options = " and ".join(dict.fromkeys(needed[column] for column in absent))
+        raise ValueError(f"{file} has no column {wrong}, only {listed(columns, most=20)}; give {options}.")
+
+
 def _has(file: Path, key: str) -> bool:
     with np.load(file, allow_pickle=False) as archive:
         return key in archive.files
 
 
 def read_frame(path: str | Path) -> Any:
-    """The rows of a CSV, TSV, Parquet or Feather file as a DataFrame, as they are."""
+    """The rows of a CSV, TSV, Parquet or Feather file as a DataFrame, as they are.
+
+    A CSV may also be separated by semicolons or tabs, with decimal points or commas.
+    """
     import pandas as pd
 
     file = Path(path)
@@ -79,16 +90,39 @@ def read_frame(path: str | Path) -> Any:
         raise FileNotFoundError(f"There is no file {file}; check the path.")
     suffix = file.suffix.lower()
     if suffix not in FORMATS or suffix == ".npz":
-        raise ValueError(f"{file} is of no known kind; give one of {', '.join(FORMATS)}.")
+        raise ValueError(f"{file} is of no known kind; export it as CSV, or give one of {', '.join(FORMATS)}.")
     try:
         if suffix in (".csv", ".tsv"):
-            return pd.read_csv(file, sep="\t" if suffix == ".tsv" else ",")
+            return _read_text(file)
         return pd.read_parquet(file) if suffix == ".parquet" else pd.read_feather(file)
     except ImportError as error:
         raise ImportError('Parquet and Feather need pyarrow; run pip install "vmtl[tables]".') from error
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{file} is empty; give a table with a line of column names.") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} cannot be read: it is not UTF-8 text; save it as UTF-8.") from None
     except (ValueError, OSError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ValueError(f"{file} cannot be read as a {suffix} table ({reason}); save it again.") from error
+
+
+def _read_text(file: Path) -> Any:
+    """A text table; a comma can be the decimal sign where it separates nothing: the reading with more numbers."""
+    import pandas as pd
+
+    separator = _separator(file)
+    decimals = "." if separator == "," else ".,"
+    readings = [pd.read_csv(file, sep=separator, decimal=decimal) for decimal in decimals]
+    return max(readings, key=lambda table: table.select_dtypes("number").shape[1])
+
+
+def _separator(file: Path) -> str:
+    """A tab for ``.tsv``, else the comma, semicolon or tab that the line of column names has most of."""
+    if file.suffix.lower() == ".tsv":
+        return "\t"
+    with file.open(encoding="utf-8", errors="replace") as stream:
+        header = stream.readline()
+    return max(",;\t", key=header.count)
 
 
 def _target(column: Any, kind: str) -> tuple[Array, tuple[str, ...] | None]:
@@ -96,7 +130,17 @@ def _target(column: Any, kind: str) -> tuple[Array, tuple[str, ...] | None]:
 
     numeric = types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype)
     if kind == "regression" and not numeric:
-        raise ValueError(f"Target {column.name!r} is no number, as regression needs; choose another column.")
+        raise ValueError(
+            f"Target {column.name!r} is no number, as regression needs: {first_odd(column)}; "
+            "repair it, or choose another column."
+        )
+    odd = slips(column) if kind == "auto" and not numeric else ()
+    if len(odd):
+        cells, are, them = ("1 cell", "is", "it") if len(odd) == 1 else (f"{len(odd)} cells", "are", "them")
+        raise ValueError(
+            f"Target {column.name!r} is nearly all numbers; {cells} such as {first_odd(column)} {are} not; "
+            f"repair {them}, or force --kind classification."
+        )
     if numeric:
         values = column.to_numpy(dtype=np.float64)
         if not np.isfinite(values).all():

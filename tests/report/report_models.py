@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.report import Evidence, Labelled, gather
@@ -36,3 +38,20 @@ def make_case(kind: str, names: tuple[str, ...] = ("north", "south", "west"), st
     estimator = MultiTaskRegressor if kind == "real" else MultiTaskClassifier
     model = estimator(max_steps=steps, random_state=0).fit(train.X, train.y, tasks=train.tasks)
     return Case(model, train, test, gather(model, test.X, test.y, test.tasks))
+
+
+def with_weights(model: Any, weights: Any) -> Any:
+    """A copy of ``model`` that says it learned these mixing weights."""
+    shown = copy(model)
+    names = [str(name) for name in model.tasks_]
+    table = pd.DataFrame(np.asarray(weights, dtype=float), index=names, columns=names)
+
+    class Shown(type(model)):  # type: ignore[misc]
+        alpha_ = beta_ = table
+
+    shown.__class__ = Shown
+    return shown
+
+
+EVEN = (1 - np.eye(3)) / 2
+UNEVEN = np.array([[0, 0.9, 0.1], [0.9, 0, 0.1], [0.5, 0.5, 0]])

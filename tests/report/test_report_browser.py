@@ -98,6 +98,21 @@ def test_nothing_is_wider_than_the_screen(browser: Any, page: Path, size: str) -
     assert all(150 < width < SIZES[size][0] for width in browser.execute_script(script))
 
 
+def test_a_table_that_is_wider_than_its_frame_says_so(browser: Any, page: Path) -> None:
+    script = (
+        "return [...document.querySelectorAll('.sheet')].map("
+        "s => [s.scrollWidth > s.clientWidth, getComputedStyle(s.querySelector('caption span'), '::after').content])"
+    )
+    seen = set()
+    for size in SIZES:
+        show(browser, page, size)
+        browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+        for wide, hint in browser.execute_script(script):
+            assert ("scroll" in hint) == wide
+            seen.add(wide)
+    assert seen == {True, False}
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_screens_are_not_blank_and_follow_the_scheme(browser: Any, page: Path, size: str, scheme: str) -> None:

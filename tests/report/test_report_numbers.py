@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
-from report_models import Case
+from report_models import EVEN, UNEVEN, Case
 from scipy.stats import ttest_rel
 
 from vmtl import metrics
-from vmtl.report import arrows, compare, even_weight, fit_control, gains, names_to_compare
+from vmtl.report import (
+    Control,
+    Labelled,
+    arrows,
+    clear_arrows,
+    compare,
+    count_repeated,
+    even_weight,
+    fit_control,
+    gains,
+    lead,
+    names_to_compare,
+    perfect_ece,
+)
 from vmtl.report.comparison import ALONE, POOLED
 from vmtl.report.intervals import of_mean, of_root_mean, of_share
 
@@ -93,3 +108,60 @@ def test_the_control_refits_with_tasks_that_mean_nothing(class_case: Case) -> No
         assert weights.shape == (2, 3, 3)
         np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
     assert control.noise == control.shuffled.max()
+
+
+def test_an_arrow_is_clear_beyond_the_control_or_where_weights_are_not_even() -> None:
+    names = list("abc")
+    even, uneven = (pd.DataFrame(w, index=names, columns=names) for w in (EVEN, UNEVEN))
+    assert clear_arrows(even) == []
+    assert clear_arrows(even + 1e-3, Control(EVEN[None], EVEN[None])) == []
+    assert len(clear_arrows(uneven)) == 6
+    assert [a.weight for a in clear_arrows(uneven, Control(EVEN[None], EVEN[None]))] == [0.9, 0.9]
+    assert clear_arrows(uneven, Control(UNEVEN[None], EVEN[None])) == []
+
+
+def test_a_perfect_model_has_a_calibration_error_that_shrinks_with_rows() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 4000)
+    labels = np.array([rng.choice(3, p=row) for row in p])
+    assert perfect_ece(p) == perfect_ece(p)
+    assert perfect_ece(p) == pytest.approx(metrics.ece(labels, p), abs=0.01)
+    assert perfect_ece(p[:25]) > 5 * perfect_ece(p)
+
+
+@pytest.mark.parametrize("kind", ["class", "real"])
+def test_a_lead_is_paired_and_its_interval_is_that_of_a_bootstrap(request: pytest.FixtureRequest, kind: str) -> None:
+    first = request.getfixturevalue(f"{kind}_case").evidence
+    rng = np.random.default_rng(0)
+    n = len(first.y)
+    worse = (
+        replace(first, p=first.p[rng.permutation(n)])
+        if kind == "class"
+        else replace(first, mean=first.mean + rng.normal(size=n))
+    )
+    found = lead(first, worse)
+    sign = 1 if kind == "class" else -1
+    draws = []
+    for _ in range(500):
+        rows = np.concatenate([rng.choice(first.rows(t), len(first.rows(t))) for t in first.present])
+        sides = [
+            replace(e, task=e.task[rows], y=e.y[rows], **{f: getattr(e, f)[rows] for f in fields})
+            for e, fields in ((e, ("p",) if kind == "class" else ("mean", "std")) for e in (first, worse))
+        ]
+        draws.append(sign * (sides[0].mean_score() - sides[1].mean_score()))
+    low, high = np.quantile(draws, [0.025, 0.975])
+    assert found.value == pytest.approx(sign * (first.mean_score() - worse.mean_score()))
+    assert found.value > 0
+    assert found.high - found.low == pytest.approx(high - low, rel=0.2)
+    assert lead(first, first).high == 0
+
+
+@pytest.mark.parametrize("kind", ["class", "real"])
+def test_rows_that_were_in_training_are_counted(request: pytest.FixtureRequest, kind: str) -> None:
+    case: Case = request.getfixturevalue(f"{kind}_case")
+    train, test = case.train, case.test
+    mixed = Labelled(
+        np.r_[train.X[:7], test.X], np.r_[train.y[:7], test.y], np.concatenate([train.tasks[:7], test.tasks])
+    )
+    assert count_repeated(case.model, case.evidence, train, test) == 0
+    assert count_repeated(case.model, case.evidence, train, mixed) == 7

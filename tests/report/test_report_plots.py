@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
@@ -51,6 +52,29 @@ def test_scores_show_every_task_and_the_others(class_case: Case) -> None:
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"this model", "alone", "other methods"}
 
 
+def test_plain_linear_models_have_names_and_the_legend_is_inside_the_figure(class_case: Case) -> None:
+    long = replace(class_case.evidence, tasks=("Hospital of the far North", "Saint Mary Infirmary", "w"))
+    names = ("stl", "pooled", "qian", "per_task_linear", "pooled_linear")
+    ax = plot_scores(long, dict.fromkeys(names, long))
+    assert {"per-task linear", "pooled linear"} <= {text.get_text() for text in ax.get_legend().get_texts()}
+    ax.figure.draw_without_rendering()
+    box, frame = ax.get_legend().get_window_extent(), ax.figure.bbox
+    assert frame.x0 <= box.x0
+    assert box.x1 <= frame.x1
+    assert [text.get_text() for text in ax.get_yticklabels()][1] == "Saint Mary Infirmary"
+
+
+def test_names_on_the_circle_are_wrapped_and_inside_the_figure() -> None:
+    names = ["North General Hospital", "Saint Mary Infirmary", "Children's Hospital South"]
+    ax = plot_arrows(pd.DataFrame((1 - np.eye(3)) / 2, index=names, columns=names))
+    assert "Saint Mary\nInfirmary" in {text.get_text() for text in ax.texts}
+    ax.figure.draw_without_rendering()
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert ax.figure.bbox.x0 <= box.x0
+        assert box.x1 <= ax.figure.bbox.x1
+
+
 def test_gains_are_sorted_and_many_are_cut() -> None:
     found = [Gain(f"t{k}", Interval(k / 100, -1, 1), "no clear difference") for k in range(60)]
     labels = [text.get_text() for text in plot_gains(found).get_yticklabels()]
@@ -72,8 +96,6 @@ def test_reliability_bins_are_those_of_the_calibration_error(class_case: Case) -
 
 
 def test_coverage_of_a_true_gaussian_is_what_it_promises(real_case: Case) -> None:
-    from dataclasses import replace
-
     rng = np.random.default_rng(0)
     mean, std = rng.normal(size=4000), rng.uniform(1, 2, 4000)
     honest = replace(real_case.evidence, y=rng.normal(mean, std), mean=mean, std=std)

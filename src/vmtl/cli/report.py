@@ -37,7 +37,7 @@ def report(
     from vmtl.cli._files import check_output
     from vmtl.cli._inputs import load_model, read_labelled, target_name, task_name
     from vmtl.persistence import write_atomically
-    from vmtl.report import Labelled, gather, render
+    from vmtl.report import Labelled, count_repeated, gather, render
 
     given = [path for path in (model, data, train) if path is not None]
     check_output(out, *given)
@@ -48,18 +48,45 @@ def report(
     test = Labelled(problem.X, labels, tasks)
     evidence = gather(fitted, test.X, test.y, test.tasks)
     others: dict[str, Any] = {}
-    control = None
+    control, warnings = None, seen_before(fitted, problem)
     if train is not None:
         rows, train_tasks, train_labels = read_labelled(train, fitted, task, target)
         learned = Labelled(rows.X, train_labels, train_tasks)
+        warnings = repeated(count_repeated(fitted, evidence, learned, test), len(test.y))
         others, control = fit_others(fitted, learned, test, compare, repeats, not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
-    page = render(fitted, evidence, others, control, origin(fitted, model, data, train), heading)
+    page = render(fitted, evidence, others, control, origin(fitted, model, data, train), heading, warnings)
     write_atomically(out, page.encode())
     if json:
         overall = evidence.score(evidence.task >= 0)
-        show_json({"out": str(out), "rows": len(evidence.y), evidence.measure.lower(): overall.value})
+        found = {"out": str(out), "rows": len(evidence.y), evidence.measure.lower(): overall.value}
+        show_json({**found, "warnings": warnings})
+    for warning in warnings:
+        note(f"Warning: {warning}", quiet or json)
     note(f"{out}: {len(page) / 1e6:.1f} MB; open it in any browser.", quiet or json)
+
+
+def repeated(n: int, of: int) -> list[str]:
+    """What to say where rows to score are also training rows."""
+    if not n:
+        return []
+    these = "This row is" if n == of == 1 else f"{n} of the {of} labelled rows {'is' if n == 1 else 'are'}"
+    return [f"{these} also among the training rows: the numbers are too good. Score rows that were not in training."]
+
+
+def seen_before(model: Any, problem: Any) -> list[str]:
+    """What to say where a table looks like the training table, of which a model file keeps the name and the counts."""
+    import numpy as np
+
+    made = model.metadata_
+    counts = np.bincount(problem.task, minlength=problem.n_tasks).tolist()
+    same = made.get("data") == problem.name
+    if not same or made.get("rows") != dict(zip(problem.task_names, counts, strict=True)):
+        return []
+    return [
+        "The labelled rows look like the training table (the same name, tasks and numbers of rows): if they are, the "
+        "numbers are too good. Score rows that were not in training."
+    ]
 
 
 def fit_others(
@@ -89,7 +116,7 @@ def origin(model: Any, path: Path, data: Path, train: Path | None) -> dict[str, 
         "labelled rows": data.name,
         "training rows": "not given" if train is None else train.name,
         "rows per task in training": ", ".join(f"{name}: {count}" for name, count in made.get("rows", {}).items()),
-        "seed": model.seed_,
+        "seed": model.seed_ if model.random_state is None else model.random_state,
         "fitted by": made.get("command", "the Python interface"),
         "page made by": command_line(),
         "vmtl": __version__,

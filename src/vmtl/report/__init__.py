@@ -3,8 +3,8 @@
 >>> from vmtl.report import gather, plot_relatedness, plot_reliability, render
 """
 
-from vmtl.report.comparison import Gain, Labelled, compare, gains, names_to_compare
-from vmtl.report.evidence import Evidence, gather
+from vmtl.report.comparison import Gain, Labelled, compare, count_repeated, gains, lead, names_to_compare
+from vmtl.report.evidence import Evidence, gather, perfect_ece
 from vmtl.report.intervals import Interval
 from vmtl.report.page import render
 from vmtl.report.plots_learning import plot_learning
@@ -17,7 +17,7 @@ from vmtl.report.plots_scores import (
     plot_scores,
     plot_uncertainty,
 )
-from vmtl.report.relatedness import Arrow, Control, arrows, even_weight, fit_control
+from vmtl.report.relatedness import Arrow, Control, arrows, clear_arrows, even_weight, fit_control
 
 __all__ = [
     "Arrow",
@@ -27,12 +27,16 @@ __all__ = [
     "Interval",
     "Labelled",
     "arrows",
+    "clear_arrows",
     "compare",
+    "count_repeated",
     "even_weight",
     "fit_control",
     "gains",
     "gather",
+    "lead",
     "names_to_compare",
+    "perfect_ece",
     "plot_arrows",
     "plot_confusion",
     "plot_control",

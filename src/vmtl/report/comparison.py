@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.base import clone
 
 from vmtl.bench.references import REFERENCES, fit_reference
 from vmtl.methods import METHODS
 from vmtl.problem import Array, Problem
 from vmtl.report.evidence import Evidence, gather
-from vmtl.report.intervals import Interval, of_mean
+from vmtl.report.intervals import LEVEL, Interval, of_mean
 
 #: Methods that stand for 'every task alone' and 'all rows in one pot'.
 ALONE, POOLED = "stl", "pooled"
@@ -75,6 +77,36 @@ def gains(evidence: Evidence, alone: Evidence) -> list[Gain]:
         verdict: Verdict = "helped" if gain.low > 0 else "hurt" if gain.high < 0 else "no clear difference"
         found.append(Gain(evidence.tasks[t], gain, verdict))
     return found
+
+
+def lead(first: Evidence, second: Evidence) -> Interval:
+    """How much better the mean over tasks of ``first`` is, with the interval of differences that are paired by rows."""
+    variance = 0.0
+    for t in first.present:
+        parts = [_shares(e.loss[e.rows(t)], e.p is None) for e in (first, second)]
+        n = len(parts[0])
+        variance += float(np.var(parts[0] - parts[1], ddof=1)) / n if n > 1 else math.nan
+    sign = 1 if first.p is not None else -1
+    value = sign * (first.mean_score() - second.mean_score())
+    half = float(norm.ppf((1 + LEVEL) / 2)) * math.sqrt(variance) / len(first.present)
+    return Interval(value, value - half, value + half)
+
+
+def _shares(loss: Array, root: bool) -> Array:
+    """What each row adds to a task's score, to first order: its loss, or its squared error / (2 RMSE)."""
+    return loss / (2 * math.sqrt(float(loss.mean())) or 1.0) if root else loss
+
+
+def count_repeated(model: Any, evidence: Evidence, train: Labelled, test: Labelled) -> int:
+    """Rows of ``test`` that are also in ``train``: equal features as the model reads them, target and task."""
+    seen, asked = (_row_keys(_problem(model, evidence, side)) for side in (train, test))
+    known = set(seen)
+    return sum(key in known for key in asked)
+
+
+def _row_keys(rows: Problem) -> list[bytes]:
+    table = np.column_stack([np.asarray(rows.X, dtype=np.float32).reshape(len(rows.y), -1), rows.y, rows.task])
+    return [row.tobytes() for row in table.astype(np.float32) + 0.0]  # -0.0 is 0.0
 
 
 def _reference(name: str, model: Any, train: Labelled, test: Labelled) -> Evidence:

@@ -54,6 +54,11 @@ class Evidence:
     def rows(self, t: int) -> Array:
         return np.flatnonzero(self.task == t)
 
+    def mean_score(self) -> float:
+        """Accuracy or RMSE, averaged over the tasks that have rows."""
+        losses = np.array([self.loss[self.rows(t)].mean() for t in self.present])
+        return float(np.mean(1 - losses if self.p is not None else np.sqrt(losses)))
+
     def score(self, rows: Array) -> Interval:
         """Accuracy or RMSE of some rows, with its interval."""
         return of_share(self.loss[rows] == 0) if self.p is not None else of_root_mean(self.loss[rows])
@@ -61,7 +66,9 @@ class Evidence:
     def scores(self, rows: Array) -> dict[str, float]:
         """Every further score of some rows."""
         if self.p is not None:
-            return metrics.class_scores(self.y[rows], self.p[rows])
+            scores = metrics.class_scores(self.y[rows], self.p[rows])
+            last = scores.pop("entropy_ratio")
+            return {**scores, "ece_perfect": perfect_ece(self.p[rows]), "entropy_ratio": last}
         assert self.mean is not None
         assert self.std is not None
         return metrics.real_scores(self.y[rows], self.mean[rows], self.std[rows])
@@ -70,6 +77,13 @@ class Evidence:
     def present(self) -> list[int]:
         """The tasks that have rows here."""
         return [t for t in range(len(self.tasks)) if (self.task == t).any()]
+
+
+def perfect_ece(p: Array, repeats: int = 200) -> float:
+    """The mean calibration error on as many rows if ``p`` were true: labels are drawn from it, with a fixed seed."""
+    rng, top, confidence = np.random.default_rng(0), p.argmax(axis=1), p.max(axis=1)
+    drawn = (np.where(rng.random(len(p)) < confidence, top, -1) for _ in range(repeats))
+    return float(np.mean([metrics.ece(y, p) for y in drawn]))
 
 
 def gather(model: Any, X: Any, y: Any, tasks: Any = None) -> Evidence:

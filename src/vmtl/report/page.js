@@ -19,3 +19,8 @@ for (const table of document.querySelectorAll("table")) {
     });
   });
 }
+// Say where a table is wider than its frame.
+const watch = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth);
+});
+document.querySelectorAll(".sheet").forEach((sheet) => watch.observe(sheet));

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from vmtl.report.evidence import Evidence
-from vmtl.report.relatedness import Control, arrows
+from vmtl.report.relatedness import Control, arrows, clear_arrows
 from vmtl.report.sections import Section
 from vmtl.report.sections_model import learning_section, relatedness_section, settings_section
 from vmtl.report.sections_scores import error_section, gain_section, score_section, trust_section
+from vmtl.report.style import count
 
 
 def render(
@@ -23,12 +24,13 @@ def render(
     control: Control | None = None,
     facts: Mapping[str, Any] | None = None,
     title: str = "Multi-task report",
+    warnings: Sequence[str] = (),
 ) -> str:
     """The page as text.
 
     model : a fitted estimator; evidence : its predictions on labelled rows.
     others : predictions of other methods on the same rows; control : refits whose tasks mean nothing.
-    facts : what to say about origin: files, versions, seed, command.
+    facts : what to say about origin: files, versions, seed, command; warnings : what to say before all else.
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -47,7 +49,8 @@ def render(
     return environment.from_string(_resource("page.html")).render(
         title=title,
         subtitle=_subtitle(model, evidence),
-        cards=_cards(model, evidence, sections[1]),
+        warnings=warnings,
+        cards=_cards(model, evidence, sections[1], control),
         sections=[section for section in sections if section is not None],
         style=Markup(_resource("page.css")),
         script=Markup(_resource("page.js")),
@@ -62,25 +65,36 @@ def _resource(name: str) -> str:
 
 def _subtitle(model: Any, evidence: Evidence) -> str:
     kind = "classification" if evidence.p is not None else "regression"
-    return f"{model.method_.name}, {kind} of {len(evidence.tasks)} tasks, scored on {len(evidence.y)} labelled rows"
+    tasks, rows = count(len(evidence.tasks), "task"), count(len(evidence.y), "labelled row")
+    return f"{model.method_.name}, {kind} of {tasks}, scored on {rows}"
 
 
-def _cards(model: Any, evidence: Evidence, helped: Section | None) -> list[tuple[str, str, str]]:
+def _cards(
+    model: Any, evidence: Evidence, helped: Section | None, control: Control | None
+) -> list[tuple[str, str, str]]:
     """The page in a few numbers: label, number, remark."""
     overall = evidence.score(np.arange(len(evidence.y)))
     cards = [(evidence.measure, f"{overall.value:.3f}", f"95 %: {overall.low:.3f} to {overall.high:.3f}")]
     values = {t: evidence.score(evidence.rows(t)).value for t in evidence.present}
-    pick = min if evidence.p is not None else max
-    weakest = pick(values, key=lambda t: values[t])
-    cards.append(("weakest task", f"{values[weakest]:.3f}", evidence.tasks[weakest]))
+    if len(values) > 1:
+        worst = (min if evidence.p is not None else max)(values.values())
+        weakest = [evidence.tasks[t] for t, value in values.items() if value == worst]
+        cards.append(("weakest task" if len(weakest) == 1 else "weakest tasks", f"{worst:.3f}", _few(weakest)))
     if evidence.p is not None:
-        cards.append(("calibration error", f"{evidence.scores(np.arange(len(evidence.y)))['ece']:.3f}", "0 is perfect"))
-    found = arrows(model.alpha_)
-    if found:
-        cards.append(("strongest link", f"{found[0].weight:.2f}", f"{found[0].learner} learns from {found[0].teacher}"))
+        scores = evidence.scores(np.arange(len(evidence.y)))
+        cards.append(("calibration error", f"{scores['ece']:.3f}", f"a perfect model: {scores['ece_perfect']:.3f}"))
+    if arrows(model.alpha_):
+        clear = clear_arrows(model.alpha_, control)
+        remark = f"{clear[0].learner} learns from {clear[0].teacher}" if clear else "no task preferred"
+        cards.append(("strongest link", f"{clear[0].weight:.2f}" if clear else "none", remark))
     if helped is not None:
         verdicts = [row[-1].text for row in helped.sheets[0].rows]
         cards.append(
             ("tasks helped", str(verdicts.count("helped")), f"{verdicts.count('hurt')} hurt, of {len(verdicts)}")
         )
     return cards
+
+
+def _few(names: Sequence[str], most: int = 3) -> str:
+    """The first names, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

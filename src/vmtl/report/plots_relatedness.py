@@ -9,7 +9,7 @@ import numpy as np
 
 from vmtl.problem import Array
 from vmtl.report.relatedness import Control, arrows, even_weight
-from vmtl.report.style import ACCENT, INK, LINE, MUTED, WARM, axes, short
+from vmtl.report.style import ACCENT, INK, LINE, MUTED, WARM, axes, short, wrapped
 
 #: Rows of a map up to which every cell carries its number.
 MOST_NUMBERED = 12
@@ -21,7 +21,7 @@ MOST_ON_CIRCLE = 14
 
 def plot_relatedness(weights: Any, ax: Any = None) -> Any:
     """Mixing weights of a (T, T) DataFrame: the learner is a row, its teachers are the columns."""
-    names = [short(name, 12) for name in weights.index]
+    names = [short(name) for name in weights.index]
     ax = axes(ax, 1.2 + min(0.42 * len(names), 4.2))
     values = np.array(weights, dtype=float)
     draw_map(ax, values, names, names, hollow_diagonal=True, full=max(0.5, float(values.max())))
@@ -87,8 +87,8 @@ def plot_arrows(weights: Any, ax: Any = None, most: int = 18) -> Any:
     for name, (x, y) in place.items():
         ax.plot(x, y, "o", ms=9, color=INK)
         side = "center" if abs(x) < 0.3 else "left" if x > 0 else "right"
-        ax.text(1.13 * x, 1.16 * y, short(name, 14), ha=side, va="center", fontsize=10)
-    ax.set(xlim=(-1.7, 1.7), ylim=(-1.25, 1.25), aspect="equal")
+        ax.text(1.13 * x, 1.16 * y, wrapped(name), ha=side, va="center", fontsize=10)
+    ax.set(xlim=(-2.2, 2.2), ylim=(-1.3, 1.3), aspect="equal")
     ax.axis("off")
     return ax
 
@@ -122,7 +122,7 @@ def plot_control(weights: Any, control: Control | None = None, ax: Any = None) -
     for place, (_, weights_of, colour) in enumerate(groups):
         ordered = np.sort(weights_of)[::-1]
         values = np.r_[ordered[:MOST_DOTS], rng.permutation(ordered[MOST_DOTS:])[:MOST_DOTS]]
-        ax.plot(values, place + rng.uniform(-0.22, 0.22, len(values)), "o", ms=4, mew=0, color=colour, alpha=0.55)
+        ax.plot(values, place + rng.uniform(-0.22, 0.22, len(values)), "o", ms=4, mew=0, color=colour, alpha=0.75)
     ax.axvline(even_weight(len(weights)), color=INK, lw=1)
     ax.set_yticks(range(len(groups)), [name for name, _, _ in groups])
     ax.set(ylim=(len(groups) - 0.5, -0.5), xlim=(-0.02, 1.02), xlabel="mixing weight alpha; line: all alike")

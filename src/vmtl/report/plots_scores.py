@@ -11,12 +11,13 @@ from scipy.stats import norm
 from vmtl.metrics import ECE_BINS, ece
 from vmtl.problem import Array
 from vmtl.report.comparison import ALONE, POOLED, Gain
-from vmtl.report.evidence import Evidence
+from vmtl.report.evidence import Evidence, perfect_ece
 from vmtl.report.style import ACCENT, BAD, GOOD, INK, LINE, MUTED, WARM, axes, short
 
 #: Tasks or classes that one figure can show; tables have them all.
 MOST_SHOWN = 25
 _SHADES = {ALONE: (WARM, "s", "alone"), POOLED: (GOOD, "D", "pooled")}
+_LINEAR = {"per_task_linear": ("^", "per-task linear"), "pooled_linear": ("v", "pooled linear")}
 
 
 def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None, ax: Any = None) -> Any:
@@ -25,14 +26,16 @@ def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None
     tasks = evidence.present[:MOST_SHOWN]
     ax = axes(ax, 1.1 + 0.42 * len(tasks))
     ax.plot([], [], "o", ms=5, color=ACCENT, label="this model")
-    labelled = False
+    labelled: set[str] = set()
     for place, t in enumerate(tasks):
         rows = evidence.rows(t)
         for name, other in others.items():
             if name not in _SHADES:
-                dot = ax.plot(other.score(rows).value, place - 0.18, "o", ms=3.5, color=MUTED, alpha=0.45, zorder=2)[0]
-                dot.set_label("" if labelled else "other methods")
-                labelled = True
+                marker, label = _LINEAR.get(name, (".", "other methods"))
+                colour, size = (INK, 4.5) if name in _LINEAR else (MUTED, 6)
+                dot = ax.plot(other.score(rows).value, place - 0.18, marker, ms=size, mew=0, color=colour, alpha=0.7)[0]
+                dot.set_label("" if label in labelled else label)
+                labelled.add(label)
         for offset, name in ((0.2, ALONE), (0.36, POOLED)):
             if name in others:
                 colour, marker, label = _SHADES[name]
@@ -43,7 +46,7 @@ def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None
     ax.set_xlabel(f"{evidence.measure} with 95 % interval")
     ax.grid(axis="x")
     if others:
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, handletextpad=0.1, columnspacing=0.8)
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, handletextpad=0.1, columnspacing=0.8)
     return ax
 
 
@@ -80,7 +83,7 @@ def plot_reliability(evidence: Evidence, task: int | None = None, ax: Any = None
         promised, observed, share = reliability_bins(y, p)
         ax.vlines(promised, promised, observed, color=WARM, lw=1.4, alpha=0.8)
         ax.scatter(promised, observed, s=10 + 150 * share, color=ACCENT, linewidths=0, zorder=3)
-        text = f"ECE {ece(y, p):.3f}"
+        text = f"ECE {ece(y, p):.3f}\nif perfect {perfect_ece(p):.3f}"
     else:
         levels, observed = coverage(evidence, rows)
         ax.fill_between(levels, levels, observed, color=WARM, alpha=0.25, linewidth=0)
@@ -89,7 +92,7 @@ def plot_reliability(evidence: Evidence, task: int | None = None, ax: Any = None
     ax.set(xlim=(0, 1.02), ylim=(0, 1.02), aspect="equal")
     ax.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
     ax.set_yticks([0, 0.5, 1], ["0", ".5", "1"])
-    name = "all rows" if task is None else short(evidence.tasks[task], 14)
+    name = "all rows" if task is None else short(evidence.tasks[task], 16)
     ax.set_title(f"{name}\n{text}", linespacing=1.35)
     return ax
 
@@ -107,11 +110,15 @@ def reliability_bins(y: Array, p: Array, n_bins: int = ECE_BINS) -> tuple[Array,
 
 def coverage(evidence: Evidence, rows: Array) -> tuple[Array, Array]:
     """Levels of central intervals, and the share of targets inside them."""
+    levels = np.linspace(0.05, 0.95, 19)
+    return levels, (deviations(evidence, rows)[:, None] <= norm.ppf((1 + levels) / 2)).mean(axis=0)
+
+
+def deviations(evidence: Evidence, rows: Array) -> Array:
+    """|target - mean| / std of some rows of a regression."""
     assert evidence.mean is not None
     assert evidence.std is not None
-    levels = np.linspace(0.05, 0.95, 19)
-    z = np.abs(evidence.y[rows] - evidence.mean[rows]) / np.maximum(evidence.std[rows], 1e-300)
-    return levels, (z[:, None] <= norm.ppf((1 + levels) / 2)).mean(axis=0)
+    return np.asarray(np.abs(evidence.y[rows] - evidence.mean[rows]) / np.maximum(evidence.std[rows], 1e-300))
 
 
 def plot_uncertainty(evidence: Evidence, ax: Any = None) -> Any:
@@ -149,7 +156,7 @@ def plot_confusion(evidence: Evidence, task: int | None = None, ax: Any = None) 
     counts = confusion(evidence, task)
     kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_SHOWN])
     share = counts[np.ix_(kept, kept)] / np.maximum(counts[kept].sum(axis=1, keepdims=True), 1)
-    names = [short(evidence.classes[c], 12) for c in kept]
+    names = [short(evidence.classes[c]) for c in kept]
     ax = axes(ax, 1.2 + min(0.42 * len(kept), 4.2))
     draw_map(ax, share, names, names)
     ax.set(xlabel="predicted", ylabel="true")
@@ -163,7 +170,7 @@ def plot_predictions(evidence: Evidence, ax: Any = None) -> Any:
     rows = np.random.default_rng(0).permutation(len(evidence.y))[:2000]
     ends = [float(min(evidence.y.min(), evidence.mean.min())), float(max(evidence.y.max(), evidence.mean.max()))]
     ax.plot(ends, ends, color=MUTED, lw=1, ls=(0, (4, 3)))
-    ax.plot(evidence.y[rows], evidence.mean[rows], "o", ms=3, mew=0, color=ACCENT, alpha=0.4)
+    ax.plot(evidence.y[rows], evidence.mean[rows], "o", ms=3.5, mew=0, color=ACCENT, alpha=0.7)
     ax.set(xlabel="true", ylabel="predicted")
     ax.grid(color=LINE)
     return ax

@@ -12,6 +12,9 @@ from sklearn.base import clone
 from vmtl.problem import Array
 from vmtl.report.style import short
 
+#: Weights that differ by less are called even.
+ABOUT = 0.02
+
 
 @dataclass(frozen=True)
 class Arrow:
@@ -56,6 +59,14 @@ def arrows(weights: Any) -> list[Arrow]:
 def even_weight(n_tasks: int) -> float:
     """1 / (T - 1): the weight of every other task for a learner that prefers none."""
     return 1 / max(n_tasks - 1, 1)
+
+
+def clear_arrows(weights: Any, control: Control | None = None) -> list[Arrow]:
+    """The arrows that tell something: those beyond the control; without one, all, unless every weight is about even."""
+    found, even = arrows(weights), even_weight(len(weights))
+    if control is not None:
+        return [arrow for arrow in found if arrow.weight > max(control.noise, even + ABOUT)]
+    return found if any(abs(arrow.weight - even) > ABOUT for arrow in found) else []
 
 
 def fit_control(

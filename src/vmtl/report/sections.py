@@ -10,7 +10,10 @@ from vmtl.report.tables import Sheet
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: a heading, paragraphs, pictures, tables, and a list of short lines."""
+    """A part of the page: a heading, paragraphs, pictures, tables, and a list of short lines.
+
+    fold : if not empty, pictures and tables stand behind this line until it is opened.
+    """
 
     name: str
     title: str
@@ -18,3 +21,4 @@ class Section:
     pictures: tuple[Picture, ...] = ()
     sheets: tuple[Sheet, ...] = ()
     lines: tuple[str, ...] = ()
+    fold: str = ""

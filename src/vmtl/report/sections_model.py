@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from vmtl.report import plots_relatedness as related
 from vmtl.report import tables
 from vmtl.report.figures import Picture, draw
 from vmtl.report.plots_learning import LABELS, plot_learning
-from vmtl.report.relatedness import Control, arrows, even_weight
+from vmtl.report.relatedness import Arrow, Control, arrows, clear_arrows, even_weight
 from vmtl.report.sections import Section
+from vmtl.report.style import count, name_height
 
 
 def relatedness_section(model: Any, control: Control | None) -> Section | None:
@@ -20,57 +21,84 @@ def relatedness_section(model: Any, control: Control | None) -> Section | None:
     found = arrows(model.alpha_)
     if not found:
         return None
-    n_tasks = len(model.tasks_)
-    top = [str(arrow) for arrow in found[:6]]
-    pictures = [
-        draw(
-            "arrows",
-            lambda ax: related.plot_arrows(model.alpha_, ax),
-            height=3.3,
-            title="Who learns from whom",
-            caption="An arrow runs from the task that teaches to the task that learns; wide and dark is strong.",
-            alt="Strongest arrows: " + "; ".join(top) + ".",
-        ),
-        draw(
-            "control",
-            lambda ax: related.plot_control(model.alpha_, control, ax),
-            height=2.4 if control is not None else 1.5,
-            title="Is it more than chance?",
-            caption="A dot is one weight; of many, the largest and a sample. Those beyond the shuffled ones count.",
-            alt=_control_words(n_tasks, found[0].weight, control),
-        ),
+    clear = clear_arrows(model.alpha_, control)
+    top = [str(arrow) for arrow in clear[:6]]
+    pictures = []
+    if clear:
+        pictures.append(
+            draw(
+                "arrows",
+                lambda ax: related.plot_arrows(model.alpha_, ax),
+                height=3.3,
+                title="Who learns from whom",
+                caption="An arrow runs from the task that teaches to the task that learns; wide and dark is strong.",
+                alt="Strongest arrows: " + "; ".join(top) + ".",
+            )
+        )
+    if control is not None:
+        pictures.append(
+            draw(
+                "control",
+                lambda ax: related.plot_control(model.alpha_, control, ax),
+                height=2.4,
+                title="Is it more than chance?",
+                caption="Each dot is one weight. Only dots right of all shuffled ones mean something."
+                + (" Of many, the largest and a sample are drawn." if len(found) > 2 * related.MOST_DOTS else ""),
+                alt=_control_words(found[0].weight, control),
+            )
+        )
+    words = [
+        _finding(model.alpha_, clear),
+        "Each task's prior is a mixture of the other tasks; these are its weights. Each row sums to 1. "
+        f"A task that prefers no other gives each of them {even_weight(len(model.tasks_)):.2f}.",
     ]
-    for name, meaning in (("alpha", "for the classifiers w"), ("beta", "for the representations z")):
-        weights = getattr(model, f"{name}_")
-        if np.asarray(weights).any():
-            pictures.append(_map_picture(name, meaning, weights))
-    words = (
-        "Each task's prior is a mixture of the other tasks; these are its weights. Each row sums to 1.",
-        _control_words(n_tasks, found[0].weight, control),
-    )
-    sheet = tables.arrow_sheet(found, control)
-    return Section("relatedness", "Who learns from whom?", words, tuple(pictures), (sheet,), tuple(top))
+    if len(model.tasks_) > 2:
+        words.append(_control_words(found[0].weight, control))
+    pictures += _maps(model)
+    sheet = tables.arrow_sheet(found, clear, control)
+    fold = "" if clear else "All weights" + (" and the control" if control is not None else "")
+    return Section("relatedness", "Who learns from whom?", tuple(words), tuple(pictures), (sheet,), tuple(top), fold)
+
+
+def _finding(weights: Any, clear: Sequence[Arrow]) -> str:
+    """The answer in one sentence."""
+    if clear:
+        return f"The strongest link: {clear[0]}."
+    if len(weights) == 2:
+        return "With two tasks each learns from the other; there is no third to prefer."
+    nothing = "The rows do not show that any task is closer to one task than to the rest"
+    if clear_arrows(weights):
+        return f"{nothing}: the weights differ no more than they do by chance."
+    return f"{nothing}; each learns equally from all."
+
+
+def _maps(model: Any) -> list[Picture]:
+    """One map where alpha and beta are the same, else one of each that the method has."""
+    alpha, beta = model.alpha_, model.beta_
+    if np.array_equal(alpha, beta):
+        return [_map_picture("alpha", "for weights w and representations z alike (beta is tied to alpha)", alpha)]
+    pairs = (("alpha", "for the weights w", alpha), ("beta", "for the representations z", beta))
+    return [_map_picture(name, meaning, weights) for name, meaning, weights in pairs if np.asarray(weights).any()]
 
 
 def _map_picture(name: str, meaning: str, weights: Any) -> Picture:
     return draw(
         f"map-{name}",
         lambda ax: related.plot_relatedness(weights, ax),
-        height=1.1 + min(0.5 * len(weights), 4.0),
+        height=1.1 + min(0.5 * len(weights), 4.0) + name_height(weights.index),
         title=f"Map {name}, {meaning}",
         caption="A row is a task; its columns say how much it takes from each other task.",
         alt=f"Map {name}: " + "; ".join(str(arrow) for arrow in arrows(weights)[:12]) + ".",
     )
 
 
-def _control_words(n_tasks: int, strongest: float, control: Control | None) -> str:
-    even = f"A task that prefers no other gives each of them {even_weight(n_tasks):.2f}."
+def _control_words(strongest: float, control: Control | None) -> str:
     if control is None:
-        return f"{even} The strongest weight here is {strongest:.2f}. With --train a control is fitted as well."
+        return f"The strongest weight is {strongest:.2f}. With --train a control shows how large weights are by chance."
     return (
-        f"{even} As a control the model was fitted again ({len(control.shuffled)} refits) with rows dealt to the tasks "
-        f"at random, so that no task is nearer than another: weights reach {control.noise:.2f}. With targets shuffled "
-        f"inside each task, so that tasks are unrelated, they reach {control.unrelated.max():.2f}. "
+        f"As a control the model was fitted again ({count(len(control.shuffled), 'refit')}) with rows dealt to the "
+        f"tasks at random, so that no task is nearer than another: weights reach {control.noise:.2f}. With targets "
+        f"shuffled inside each task, so that tasks are unrelated, they reach {control.unrelated.max():.2f}. "
         f"The strongest weight of this model is {strongest:.2f}."
     )
 
@@ -78,10 +106,11 @@ def _control_words(n_tasks: int, strongest: float, control: Control | None) -> s
 def learning_section(model: Any) -> Section:
     """How training went."""
     history = model.history_
-    pictures = []
+    pictures, words = [], []
     for term, label in LABELS.items():
         values = history.groupby("step")[term].mean()
         if values.abs().max() > 0:
+            words.append(f"{label} from {values.iloc[0]:.3g} to {values.iloc[-1]:.3g}")
             pictures.append(
                 draw(
                     f"learning-{term}",
@@ -93,7 +122,14 @@ def learning_section(model: Any) -> Section:
                     f"{values.iloc[-1]:.3g} at step {values.index[-1]}.",
                 )
             )
-    return Section("learning", "How was it trained?", (), tuple(pictures))
+    steps = count(int(history["step"].max()), "step")
+    told = [f"In {steps}, means over the tasks went like this: {'; '.join(words)}."]
+    if model.settings_.select:
+        told.append(
+            "Where it can, this preset solves the means before the first step; the steps then learn the widths and the "
+            "noise, so the negative log likelihood may rise while its sum with the KL terms falls."
+        )
+    return Section("learning", "How was it trained?", tuple(told), tuple(pictures))
 
 
 def settings_section(model: Any, facts: Mapping[str, Any]) -> Section:

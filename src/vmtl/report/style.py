@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from textwrap import wrap
 from typing import Any
 
 INK, MUTED, LINE = "#1d2433", "#69728a", "#dde1ea"
@@ -66,7 +67,23 @@ def axes(ax: Any, height: float = 3.2) -> Any:
         return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
 
 
-def short(name: object, most: int = 16) -> str:
+def short(name: object, most: int = 24) -> str:
     """A name cut to fit an axis, in one line."""
     text = " ".join(str(name).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def wrapped(name: object, width: int = 13) -> str:
+    """A name in at most two lines."""
+    text = short(name, 2 * width)
+    return "\n".join(short(line, width) for line in wrap(text, width)[:2])
+
+
+def name_height(names: Iterable[object]) -> float:
+    """Inches that names need below a map, where they are turned by 45 degrees."""
+    return 0.05 * max((len(short(name)) for name in names), default=0)
+
+
+def count(n: int, noun: str) -> str:
+    """``1 row``, ``2 rows``."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -19,15 +19,23 @@ from vmtl.report.relatedness import Arrow, Control
 MOST_ARROWS = 40
 #: Tasks that can be columns of the table of methods.
 MOST_TASK_COLUMNS = 12
+#: Between the ends of an interval, where no line may break.
+TO = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}"
 _NAMES = {
     "accuracy": "accuracy",
     "nll": "log loss",
     "brier": "Brier",
     "ece": "ECE",
+    "ece_perfect": "ECE if perfect",
     "entropy_ratio": "entropy wrong / right",
     "rmse": "RMSE",
     "nmse": "NMSE",
 }
+_ECE_NOTE = (
+    "ECE, the expected calibration error, is above 0 by chance alone, most on few rows; beside it stands what a "
+    "perfectly calibrated model with the same probabilities would score on as many rows."
+)
+_NMSE_NOTE = "NMSE: squared error / variance of the targets. † above 1: worse than always predicting that task's mean."
 
 
 @dataclass(frozen=True)
@@ -41,12 +49,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sheet:
-    """A sortable table; ``name`` is unique on the page."""
+    """A sortable table with a note below it; ``name`` is unique on the page."""
 
     name: str
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
 
 
 def number(value: float, digits: int = 3) -> Cell:
@@ -61,13 +70,13 @@ def text(value: object, look: str = "") -> Cell:
 
 def interval(found: Interval, look: str = "") -> Cell:
     """``value (low to high)``, sorted by the value."""
-    ends = f" ({found.low:.3f} to {found.high:.3f})" if math.isfinite(found.low) else ""
+    ends = f" ({found.low:.3f}{TO}{found.high:.3f})" if math.isfinite(found.low) else ""
     return Cell(f"{found.value:.3f}{ends}", found.value, f"number {look}".strip())
 
 
 def full_name(name: str) -> str:
     """A method's or reference row's name for people."""
-    return METHODS[name].name if name in METHODS else name.replace("_", " ")
+    return METHODS[name].name if name in METHODS else name.replace("per_task", "per-task").replace("_", " ")
 
 
 def score_sheet(evidence: Evidence) -> Sheet:
@@ -82,32 +91,42 @@ def score_sheet(evidence: Evidence) -> Sheet:
             text(name),
             Cell(str(len(own)), len(own), "number"),
             interval(evidence.score(own)),
-            *(number(found.get(column, math.nan)) for column in further),
+            *(_further(column, found.get(column, math.nan)) for column in further),
         )
         for (name, own), found in zip(groups, scores, strict=True)
     ]
-    columns = ("task", "rows", f"{evidence.measure} (95 % interval)", *(_NAMES.get(c, c) for c in further))
-    return Sheet("scores", f"{evidence.measure} and further scores of every task", columns, tuple(rows))
+    is_class = evidence.p is not None
+    names = _NAMES if is_class else {**_NAMES, "nll": "negative log-likelihood"}
+    columns = ("task", "rows", f"{evidence.measure} (95 % interval)", *(names.get(c, c) for c in further))
+    caption = f"{evidence.measure} and further scores of every task"
+    return Sheet("scores", caption, columns, tuple(rows), _ECE_NOTE if is_class else _NMSE_NOTE)
+
+
+def _further(column: str, value: float) -> Cell:
+    cell = number(value)
+    return Cell(f"{cell.text} †", value, "number hurt") if column == "nmse" and 1 < value < math.inf else cell
 
 
 def method_sheet(model_name: str, evidence: Evidence, others: Mapping[str, Evidence]) -> Sheet:
     """Methods by tasks, or turned where tasks are many: the main score, the best of each task marked."""
     found = {f"{full_name(model_name)} (this model)": evidence, **{full_name(n): e for n, e in others.items()}}
-    tasks = evidence.present
+    tasks, is_class = evidence.present, evidence.p is not None
+    found = dict(sorted(found.items(), key=lambda item: item[1].mean_score(), reverse=is_class))
     values = {name: [e.score(e.rows(t)) for t in tasks] for name, e in found.items()}
-    pick = max if evidence.p is not None else min
+    pick = max if is_class else min
     best = [pick(values[name][k].value for name in found) for k in range(len(tasks))]
     grid = []
-    for scores in values.values():
-        mean = number(float(np.mean([s.value for s in scores])))
+    for name, scores in values.items():
+        mean = number(found[name].mean_score())
         grid.append((mean, *(interval(s, "best" if s.value == best[k] else "") for k, s in enumerate(scores))))
     heads = ("mean over tasks", *(evidence.tasks[t] for t in tasks))
-    caption = f"{evidence.measure} of every method and task"
+    caption = f"{evidence.measure} of every method and task, best mean first"
+    remark = "Blue and bold: the best method of a task."
     if len(tasks) > MOST_TASK_COLUMNS:
         rows = tuple((text(head), *cells) for head, cells in zip(heads, zip(*grid, strict=True), strict=True))
-        return Sheet("methods", caption, ("task", *values), rows)
+        return Sheet("methods", caption, ("task", *values), rows, remark)
     rows = tuple((text(name), *cells) for name, cells in zip(values, grid, strict=True))
-    return Sheet("methods", caption, ("method", *heads), rows)
+    return Sheet("methods", caption, ("method", *heads), rows, remark)
 
 
 def gain_sheet(found: Sequence[Gain], evidence: Evidence, alone: Evidence) -> Sheet:
@@ -116,7 +135,7 @@ def gain_sheet(found: Sequence[Gain], evidence: Evidence, alone: Evidence) -> Sh
     for t, gain in zip(evidence.present, found, strict=True):
         own = evidence.rows(t)
         share = Interval(100 * gain.gain.value, 100 * gain.gain.low, 100 * gain.gain.high)
-        ends = f" ({share.low:+.1f} to {share.high:+.1f})" if math.isfinite(share.low) else ""
+        ends = f" ({share.low:+.1f}{TO}{share.high:+.1f})" if math.isfinite(share.low) else ""
         rows.append(
             (
                 text(gain.task),
@@ -131,14 +150,14 @@ def gain_sheet(found: Sequence[Gain], evidence: Evidence, alone: Evidence) -> Sh
     return Sheet("gains", "What every task gains from the others", columns, tuple(rows))
 
 
-def arrow_sheet(found: Sequence[Arrow], control: Control | None) -> Sheet:
-    """The strongest arrows, each against the noise of the control."""
+def arrow_sheet(found: Sequence[Arrow], clear: Sequence[Arrow], control: Control | None) -> Sheet:
+    """The strongest arrows, each against the noise of the control; ``clear`` are those beyond it."""
     rows = []
     for arrow in found[:MOST_ARROWS]:
         row = [text(arrow.learner), text(arrow.teacher), number(arrow.weight, 2)]
         if control is not None:
-            clear = arrow.weight > control.noise
-            row.append(text("above the noise" if clear else "within the noise", "helped" if clear else ""))
+            beyond = arrow in clear
+            row.append(text("above the noise" if beyond else "within the noise", "helped" if beyond else ""))
         rows.append(tuple(row))
     columns = ("task", "learns from", "weight", *(("against the control",) if control is not None else ()))
     return Sheet("arrows", "Who learns from whom, strongest first", columns, tuple(rows))

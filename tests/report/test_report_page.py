@@ -177,6 +177,7 @@ def test_every_question_has_an_answer(class_case: Case, real_case: Case) -> None
     for text in (of_class, of_real):
         assert "In 20 steps, means over the tasks went like this: negative log likelihood" in text
         assert "may rise" in text
+        assert "e+0" not in text
 
 
 def test_regression_scores_are_named_and_marked(real_case: Case) -> None:

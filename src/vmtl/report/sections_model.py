@@ -13,7 +13,7 @@ from vmtl.report.figures import Picture, draw
 from vmtl.report.plots_learning import LABELS, plot_learning
 from vmtl.report.relatedness import Arrow, Control, arrows, clear_arrows, even_weight
 from vmtl.report.sections import Section
-from vmtl.report.style import count, name_height
+from vmtl.report.style import count, name_height, plain
 
 
 def relatedness_section(model: Any, control: Control | None) -> Section | None:
@@ -76,7 +76,7 @@ def _maps(model: Any) -> list[Picture]:
     """One map where alpha and beta are the same, else one of each that the method has."""
     alpha, beta = model.alpha_, model.beta_
     if np.array_equal(alpha, beta):
-        return [_map_picture("alpha", "for weights w and representations z alike (beta is tied to alpha)", alpha)]
+        return [_map_picture("alpha", "for w and z alike: beta is tied to alpha", alpha)]
     pairs = (("alpha", "for the weights w", alpha), ("beta", "for the representations z", beta))
     return [_map_picture(name, meaning, weights) for name, meaning, weights in pairs if np.asarray(weights).any()]
 
@@ -85,7 +85,7 @@ def _map_picture(name: str, meaning: str, weights: Any) -> Picture:
     return draw(
         f"map-{name}",
         lambda ax: related.plot_relatedness(weights, ax),
-        height=1.1 + min(0.5 * len(weights), 4.0) + name_height(weights.index),
+        height=1.1 + min(0.5 * len(weights), 3.3) + name_height(weights.index),
         title=f"Map {name}, {meaning}",
         caption="A row is a task; its columns say how much it takes from each other task.",
         alt=f"Map {name}: " + "; ".join(str(arrow) for arrow in arrows(weights)[:12]) + ".",
@@ -110,7 +110,7 @@ def learning_section(model: Any) -> Section:
     for term, label in LABELS.items():
         values = history.groupby("step")[term].mean()
         if values.abs().max() > 0:
-            words.append(f"{label} from {values.iloc[0]:.3g} to {values.iloc[-1]:.3g}")
+            words.append(f"{label} from {plain(values.iloc[0])} to {plain(values.iloc[-1])}")
             pictures.append(
                 draw(
                     f"learning-{term}",

@@ -84,6 +84,11 @@ def name_height(names: Iterable[object]) -> float:
     return 0.05 * max((len(short(name)) for name in names), default=0)
 
 
+def plain(value: float) -> str:
+    """Three digits, without an exponent up to a million."""
+    return f"{float(f'{value:.3g}'):,g}"
+
+
 def count(n: int, noun: str) -> str:
     """``1 row``, ``2 rows``."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

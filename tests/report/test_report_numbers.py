@@ -165,3 +165,5 @@ def test_rows_that_were_in_training_are_counted(request: pytest.FixtureRequest, 
     )
     assert count_repeated(case.model, case.evidence, train, test) == 0
     assert count_repeated(case.model, case.evidence, train, mixed) == 7
+    other = Labelled(train.X, train.y, np.full(60, "a task of another table", dtype=object))
+    assert count_repeated(case.model, case.evidence, other, mixed) == 0

@@ -121,9 +121,9 @@ def _problem(model: Any, like: Evidence, side: Labelled) -> Problem:
     """Rows as numbers and codes, with the model's own encoding of raw columns."""
     X = side.X if model.preprocessor_ is None else model.preprocessor_.transform(side.X)
     place = {name: code for code, name in enumerate(like.tasks)}
-    task = np.array([place[str(name)] for name in side.tasks], dtype=np.int64)
+    task = np.array([place.setdefault(str(name), len(place)) for name in side.tasks], dtype=np.int64)
     if like.classes is None:
-        return Problem("table", np.asarray(X), np.asarray(side.y, dtype=np.float32), task, like.tasks)
+        return Problem("table", np.asarray(X), np.asarray(side.y, dtype=np.float32), task, tuple(place))
     label = {name: code for code, name in enumerate(like.classes)}
     y = np.array([label[str(value)] for value in side.y], dtype=np.int64)
-    return Problem("table", np.asarray(X), y, task, like.tasks, like.classes)
+    return Problem("table", np.asarray(X), y, task, tuple(place), like.classes)

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from cli_tables import Run
@@ -38,10 +40,24 @@ def test_help_reads_like_a_manual_and_names_every_command() -> None:
     assert "Exit codes" in done.stdout
 
 
+@contextmanager
+def interruptible(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process as in a terminal: it heeds SIGINT, which programs started in the background of a script ignore."""
+
+    def heed() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ALONE, preexec_fn=heed) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def test_ctrl_c_ends_a_fit_with_130_and_leaves_no_model(tables: Path, tmp_path: Path) -> None:
     fit = [*VMTL, "fit", str(tables / "class_train.csv"), "--task", "site", "--target", "outcome", "--steps", "1000000"]
     places = ["--out", str(tmp_path / "m.vmtl"), "--checkpoint", str(tmp_path / "state")]
-    with subprocess.Popen([*fit, *places], stderr=subprocess.PIPE, text=True, env=ALONE) as process:
+    with interruptible([*fit, *places]) as process:
         deadline = time.monotonic() + 120
         while not (tmp_path / "state" / "lock").exists():  # training begins right after the lock
             assert process.poll() is None, process.communicate()

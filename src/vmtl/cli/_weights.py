@@ -6,18 +6,15 @@ from typing import Any
 
 from vmtl.cli._console import printable, show_table
 
-#: Weights this near to even ones prefer nobody.
-EVEN_WITHIN = 0.02
-
 
 def show_weights(title: str, weights: Any, most: int) -> None:
     """The strongest 'learns from' weights of a (T, T) DataFrame, if the method has any."""
     import typer
 
-    from vmtl.report import arrows, even_weight
+    from vmtl.report import arrows, clear_arrows, even_weight
 
     found, even = arrows(weights), even_weight(len(weights))
-    if found and all(abs(arrow.weight - even) <= EVEN_WITHIN for arrow in found):
+    if found and not clear_arrows(weights):
         typer.echo(printable(f"{title}: no task is preferred, each learns equally from all others."))
     elif found:
         cut = f"the {most} strongest of {len(found)}; " if len(found) > most else ""

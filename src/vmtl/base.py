@@ -1,4 +1,4 @@
-"""What both estimators share: checking, fitting, predicting in blocks, saving and loading."""
+"""What both estimators share: fitting, predicting, saving and loading."""
 
 from __future__ import annotations
 
@@ -11,37 +11,23 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 import torch
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from vmtl import fitting, model_file, persistence
 from vmtl.batches import Rows
 from vmtl.checkpointing import Checkpoint, fingerprint
 from vmtl.early_stopping import EarlyStopping
-from vmtl.inputs import (
-    as_table,
-    check_kind,
-    check_no_empty_task,
-    check_prediction,
-    check_range,
-    column_or_error,
-    encode_tasks,
-    needs_table,
-    row_slices,
-    take_rows,
-    task_values,
-    unique_tasks,
-)
+from vmtl.inputs import check_prediction, column_or_error, encode_tasks, task_values, unique_tasks
 from vmtl.learned import Learned
 from vmtl.method import Method
 from vmtl.methods import get_method
 from vmtl.predictive import Predictor
-from vmtl.preprocessing import TablePreprocessor
 from vmtl.presets import get_preset
 from vmtl.problem import Array
 from vmtl.progress import progress_bar
+from vmtl.reading import Reader
 from vmtl.settings import Settings
 from vmtl.threads import check_device, check_threads, threads
 from vmtl.training import DivergenceError, Progress, Trainer
@@ -64,7 +50,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 Prediction = TypeVar("Prediction")
 
 
-class BaseMultiTask(Learned, BaseEstimator):  # type: ignore[misc]
+class BaseMultiTask(Learned, Reader):
     """The estimators' common part."""
 
     __metadata_request__fit = {"checkpoint": UNUSED, "callback": UNUSED}  # noqa: RUF012
@@ -204,76 +190,10 @@ class BaseMultiTask(Learned, BaseEstimator):  # type: ignore[misc]
             stopper = EarlyStopping(rows, seed) if self.early_stopping else None
             return fitting.fit(method, settings, rows, seed, hook=after_step, prepare=prepare, stopper=stopper), seed
 
-    # -- inputs ----------------------------------------------------------------------------------------
-
-    def _features(self, X: Any, tasks: Any, y: Any = None, *, reset: bool) -> tuple[Array, Array]:
-        """X as a finite array and one task label per row."""
-        if self.task_column is not None and (tasks is None or self.task_column in getattr(X, "columns", ())):
-            X, column = column_or_error(X, self.task_column)
-            tasks = column if tasks is None else tasks
-        if reset:
-            check_no_empty_task(tasks)
-        check_kind(X)
-        X = self._preprocess(X, reset)
-        arrays = (X, y) if reset else (X,)
-        options: dict[str, Any] = {
-            "reset": reset,
-            "accept_sparse": "csr",
-            "dtype": [np.float64, np.float32, np.float16],
-            "ensure_all_finite": False,
-        }
-        if reset:
-            x, _ = validate_data(self, *arrays, **options, y_numeric=False, multi_output=True)
-        else:
-            x = validate_data(self, X, **options)
-        x = x.toarray() if hasattr(x, "toarray") else x
-        check_range(x, getattr(self, "feature_names_in_", None), self.dtype)
-        if tasks is not None:
-            return x, task_values(tasks, len(x))
-        labels = np.zeros(len(x), dtype=object)
-        if not reset:
-            if len(self.tasks_) > 1:
-                raise ValueError(f"This model has {len(self.tasks_)} tasks; pass tasks=..., one label per row.")
-            labels[:] = self.tasks_[0]
-        return x, labels
-
-    def _preprocess(self, X: Any, reset: bool) -> Any:
-        """Raw table columns to numbers where X has text, dates or gaps to fill; other X stays as it is."""
-        if reset:
-            self.preprocessor_: TablePreprocessor | None = None
-            if not needs_table(X, self.missing):
-                return X
-            self.preprocessor_ = TablePreprocessor(missing=self.missing).fit(as_table(X))
-        if self.preprocessor_ is None:
-            return X
-        return self.preprocessor_.transform(as_table(X))
-
-    def _prepare(self, X: Any, tasks: Any) -> tuple[Array, Array]:
-        check_is_fitted(self)
-        x, labels = self._features(X, tasks, reset=False)
-        return x, encode_tasks(labels, list(self.tasks_), self.unknown_task == "average")
-
     # -- predicting ------------------------------------------------------------------------------------
 
     def _make_predictor(self) -> Predictor:
         return Predictor(self._fitted.feature_map, self._fitted.model, self.settings_.predictive, self.seed_)
-
-    def _in_parts(self, X: Any, tasks: Any, read: Callable[[Array, Array], Array]) -> Array:
-        """``read`` (rows, task codes) of all rows, part by part: only one part is ever converted or copied."""
-        check_is_fitted(self)
-        pieces = row_slices(X)
-        if len(pieces) == 1:
-            return read(*self._prepare(X, tasks))
-        n_rows = pieces[-1].stop
-        labels = None if tasks is None else task_values(tasks, n_rows)
-        found: Array | None = None
-        for piece in pieces:
-            values = read(*self._prepare(take_rows(X, piece), None if labels is None else labels[piece]))
-            if found is None:
-                found = np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)
-            found[piece] = values
-        assert found is not None
-        return found
 
     def _predict_known(
         self,

@@ -168,8 +168,13 @@ def test_the_keyboard_sorts_too(browser: Any, page: Path) -> None:
 
 def test_it_prints_on_paper(browser: Any, page: Path) -> None:
     show(browser, page, "desktop", "dark")
+    browser.execute_script("document.body.append(document.createElement('details'))")
+    is_open = "return document.querySelector('details').open"
+    browser.execute_script(f"addEventListener('beforeprint', () => {{ window.onPaper = (() => {{ {is_open} }})() }})")
     paper = browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
     assert base64.b64decode(paper["data"]).startswith(b"%PDF")
+    assert browser.execute_script("return window.onPaper")
+    assert not browser.execute_script(is_open)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     assert np.median(screenshot(browser)) > 250
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,12 +108,27 @@ def read_rows(path: Path, model: Estimator, task: str | None) -> Rows:
 def check_features(path: Path, X: Any, model: Estimator) -> None:
     """A table has every column that the model was fitted on."""
     columns = getattr(X, "columns", None)
-    needed = model.preprocessor_.feature_names_in_ if model.preprocessor_ is not None else []
     if columns is not None:
         there = set(map(str, columns))
-        absent = [name for name in needed if name not in there]
+        absent = [name for name in features_of(model) if name not in there]
         if absent:
             raise ValueError(lacking(str(path), absent, there))
+
+
+def features_of(model: Estimator) -> list[str]:
+    """The columns of the tables that a model reads; empty for a model of arrays."""
+    return list(model.preprocessor_.feature_names_in_) if model.preprocessor_ is not None else []
+
+
+def digest(problem: Problem, columns: list[str]) -> str:
+    """A digest of labelled rows in any order; ``columns`` are the features that count, all of them if empty."""
+    import pandas as pd
+    from pandas.util import hash_array, hash_pandas_object
+
+    features = pd.DataFrame(problem.X)
+    of_rows = hash_pandas_object(features[columns] if columns else features, index=False)
+    table = np.column_stack([of_rows, hash_array(problem.tasks), hash_array(problem.labels)])
+    return hashlib.sha256(np.unique(table, axis=0).tobytes()).hexdigest()
 
 
 def match_tasks(levels: Any, model: Estimator) -> Array:

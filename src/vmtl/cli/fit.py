@@ -56,9 +56,10 @@ def fit(
     for warning in warnings_about(problem):
         note(f"Warning: {warning}", quiet)
     seconds = train(model, problem, checkpoint)
-    model.save(out, metadata=training_notes(problem, task, target, seconds))
+    notes = training_notes(problem, model, task, target)
+    model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
     if json:
-        show_json({"model": str(out), "method": method, "seconds": seconds, **training_notes(problem, task, target)})
+        show_json({"model": str(out), "method": method, "seconds": seconds, **notes})
     note(f"{out}: {model.method_.name}, {model.settings_.max_steps} steps in {seconds:.1f} s.", quiet or json)
 
 
@@ -99,25 +100,26 @@ def train(model: Any, problem: Any, checkpoint: Path | None) -> float:
     return time.perf_counter() - started
 
 
-def training_notes(problem: Any, task: str, target: str, seconds: float | None = None) -> dict[str, Any]:
-    """What the model file says about its making; counts and names, no rows."""
+def training_notes(problem: Any, model: Any, task: str, target: str) -> dict[str, Any]:
+    """What the model file says about its making; counts, names and a digest, no rows."""
     import platform
 
     import numpy as np
     import torch
 
     from vmtl import __version__
+    from vmtl.cli._inputs import digest, features_of
 
     counts = np.bincount(problem.task, minlength=problem.n_tasks)
-    notes: dict[str, Any] = {
+    return {
         "task": task,
         "target": target,
         "data": problem.name,
         "rows": dict(zip(problem.task_names, counts.tolist(), strict=True)),
+        "digest": digest(problem, features_of(model)),
         "command": command_line(),
         "versions": {"vmtl": __version__, "torch": str(torch.__version__), "python": platform.python_version()},
     }
-    return notes if seconds is None else {**notes, "seconds": round(seconds, 3)}
 
 
 def parse_options(pairs: Any, known: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from vmtl.cli._console import command_line, note, show_json
-from vmtl.cli._options import Debug, Json, ModelFile, Quiet
+from vmtl.cli._options import Debug, Json, ModelFile, Quiet, UnknownTask
 
 
 def report(
@@ -25,6 +25,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
     target: Annotated[str | None, typer.Option(help="The target column, if it has another name.")] = None,
+    unknown_task: UnknownTask = None,
     quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
@@ -43,7 +44,7 @@ def report(
     check_output(out, *given)
     if compare and train is None:
         raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
-    fitted = load_model(model)
+    fitted = load_model(model, unknown_task)
     problem, tasks, labels = read_labelled(data, fitted, task, target)
     test = Labelled(problem.X, labels, tasks)
     evidence = gather(fitted, test.X, test.y, test.tasks)
@@ -75,17 +76,13 @@ def repeated(n: int, of: int) -> list[str]:
 
 
 def seen_before(model: Any, problem: Any) -> list[str]:
-    """What to say where a table looks like the training table, of which a model file keeps the name and the counts."""
-    import numpy as np
+    """What to say where a table is the training table, of which a model file keeps a digest."""
+    from vmtl.cli._inputs import digest, features_of
 
-    made = model.metadata_
-    counts = np.bincount(problem.task, minlength=problem.n_tasks).tolist()
-    same = made.get("data") == problem.name
-    if not same or made.get("rows") != dict(zip(problem.task_names, counts, strict=True)):
+    if model.metadata_.get("digest") != digest(problem, features_of(model)):
         return []
     return [
-        "The labelled rows look like the training table (the same name, tasks and numbers of rows): if they are, the "
-        "numbers are too good. Score rows that were not in training."
+        "These are the rows the model was trained on: the numbers are too good. Score rows that were not in training."
     ]
 
 

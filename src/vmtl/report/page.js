@@ -24,3 +24,10 @@ const watch = new ResizeObserver((entries) => {
   for (const { target } of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth);
 });
 document.querySelectorAll(".sheet").forEach((sheet) => watch.observe(sheet));
+// Paper has no folds: open them while the page prints.
+let opened = [];
+window.addEventListener("beforeprint", () => {
+  opened = [...document.querySelectorAll("details:not([open])")];
+  opened.forEach((fold) => (fold.open = true));
+});
+window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));

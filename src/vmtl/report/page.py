@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from vmtl.columns import listed
 from vmtl.report.evidence import Evidence
 from vmtl.report.relatedness import Control, arrows, clear_arrows
 from vmtl.report.sections import Section
@@ -65,8 +66,10 @@ def _resource(name: str) -> str:
 
 def _subtitle(model: Any, evidence: Evidence) -> str:
     kind = "classification" if evidence.p is not None else "regression"
-    tasks, rows = count(len(evidence.tasks), "task"), count(len(evidence.y), "labelled row")
-    return f"{model.method_.name}, {kind} of {tasks}, scored on {rows}"
+    tasks, rows = count(len(model.tasks_), "task"), count(len(evidence.y), "labelled row")
+    new = evidence.tasks[len(model.tasks_) :]
+    strange = f"; not in training, so predicted as the average task: {listed(new)}" if new else ""
+    return f"{model.method_.name}, {kind} of {tasks}, scored on {rows}{strange}"
 
 
 def _cards(

@@ -104,6 +104,17 @@ def looks_like_identifier(column: Any) -> bool:
     return len(values) >= 20 and column_kind(column) == "text" and values.nunique() >= _NEARLY * len(values)
 
 
+def numbers_the_rows(column: Any) -> bool:
+    """Whether nearly all of a run of whole numbers appear once each, in any order."""
+    if column_kind(column) != "number":
+        return False
+    values = as_numbers(column, "number")
+    values = values[~np.isnan(values)]
+    if len(values) < 20 or (values % 1).any() or len(np.unique(values)) < len(values):
+        return False
+    return bool(len(values) >= _NEARLY * (np.ptp(values) + 1))
+
+
 def meant(name: object, known: Iterable[object]) -> str:
     """' (did you mean ...?)' where a known name is spelled alike, else nothing."""
     spelled = {str(other).lower(): other for other in known}

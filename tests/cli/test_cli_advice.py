@@ -35,7 +35,12 @@ def test_columns_are_counted_by_kind() -> None:
         (["1.5"] * 997 + ["<0.5"], "'my name' is 99 % numbers; 1 cell such as '<0.5' is not"),
         (["a", "b", "c"] * 10, None),
         ([f"P{i}" for i in range(5)], None),
-        (list(range(30)), None),
+        (list(range(30, 0, -1)), "'my name' looks like a row number"),
+        ([*range(19), None, 19], "--drop 'my name'"),
+        (list(range(5)), None),
+        (list(range(0, 90, 3)), None),
+        ([0, *range(29)], None),
+        ([i + 0.5 for i in range(30)], None),
         (["1", "2", "x"] * 10, None),
     ],
 )

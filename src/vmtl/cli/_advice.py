@@ -53,8 +53,8 @@ def warnings_about(problem: Any) -> Iterator[str]:
 
 
 def about_column(column: Any) -> str | None:
-    """Why a text column may not be what the user takes it for."""
-    from vmtl.columns import looks_like_identifier, slips
+    """Why a column may not be what the user takes it for."""
+    from vmtl.columns import looks_like_identifier, numbers_the_rows, slips
 
     odd = slips(column)
     if len(odd):
@@ -64,9 +64,9 @@ def about_column(column: Any) -> str | None:
             f"{column.name!r} is {share} % numbers; {cells} such as {column.iloc[odd[0]]!r} {are} not, "
             "so it is treated as text; leave gaps there to use it as numbers."
         )
+    leave_out = f"leave it out with --drop {shlex.quote(str(column.name))}."
     if looks_like_identifier(column):
-        return (
-            f"{column.name!r} looks like an identifier, with another text in nearly every row; "
-            f"leave it out with --drop {shlex.quote(str(column.name))}."
-        )
+        return f"{column.name!r} looks like an identifier, with another text in nearly every row; {leave_out}"
+    if numbers_the_rows(column):
+        return f"{column.name!r} looks like a row number, with another whole number in every row; {leave_out}"
     return None

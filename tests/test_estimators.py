@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from toys import SMALL, build, toy
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
-from vmtl.batches import Rows
+from vmtl.batches import GroupedBatches, Rows
 from vmtl.early_stopping import EarlyStopping
 from vmtl.fitting import UNSELECTED, make_feature_map, merge_duplicates
 from vmtl.noise import Noise
@@ -152,6 +152,24 @@ def test_a_class_missing_in_a_task_is_predicted_when_others_have_it(method: str)
     accuracy = np.mean(model.predict(hidden, tasks=np.zeros(len(hidden), dtype=int)) == 0)
     assert accuracy > 0.5  # chance is 0.25, and a model of task 0 alone never says 0
     assert model.score(train.X[keep], train.y[keep], tasks=train.task[keep]) > 0.8
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_batch_rows_is_the_size_of_a_step(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = []
+    draw = GroupedBatches.draw
+
+    def count(sampler: GroupedBatches, noise: Any) -> Any:
+        batch = draw(sampler, noise)
+        sizes.append(batch.y.shape[1])
+        return batch
+
+    monkeypatch.setattr(GroupedBatches, "draw", count)
+    classifier(preset=preset, max_steps=2, batch_rows=3).fit(X, Y, tasks=TASK)
+    regressor(preset=preset, max_steps=2, batch_rows=3).fit(REAL.X, UNIT, tasks=TASK)
+    assert sizes == [4 * 3, 4 * 3, 30, 30]  # four classes
+    classifier(preset=preset, max_steps=2, batch_rows=0).fit(X, Y, tasks=TASK)
+    assert len(sizes) == 4
 
 
 @pytest.mark.parametrize("preset", ["default", "paper", "released"])

@@ -44,6 +44,7 @@ OPTIONS = (
     "n_z",
     "n_w",
     "max_steps",
+    "batch_rows",
     "predictive",
 )
 DTYPES = {"float32": torch.float32, "float64": torch.float64}

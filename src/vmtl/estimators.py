@@ -46,6 +46,8 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     max_steps : int, optional
     learning_rate : float, optional
         First learning rate; the preset's schedule stays.
+    batch_rows : int, optional
+        Rows per class and task in a step (in regression ten times as many per task); 0 is all rows.
     predictive : {"monte-carlo", "moment", "mean"}, default=None
     task_column : str, optional
         Take the task from this column of a DataFrame X instead of ``tasks``.
@@ -92,6 +94,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         n_w: int | None = None,
         max_steps: int | None = None,
         learning_rate: float | None = None,
+        batch_rows: int | None = None,
         predictive: str | None = None,
         task_column: Hashable | None = None,
         unknown_task: Literal["error", "average"] = "error",
@@ -118,6 +121,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         self.n_w = n_w
         self.max_steps = max_steps
         self.learning_rate = learning_rate
+        self.batch_rows = batch_rows
         self.predictive = predictive
         self.task_column = task_column
         self.unknown_task = unknown_task
@@ -193,6 +197,7 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         n_w: int | None = None,
         max_steps: int | None = None,
         learning_rate: float | None = None,
+        batch_rows: int | None = None,
         predictive: str | None = None,
         task_column: Hashable | None = None,
         unknown_task: Literal["error", "average"] = "error",
@@ -218,6 +223,7 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         self.n_w = n_w
         self.max_steps = max_steps
         self.learning_rate = learning_rate
+        self.batch_rows = batch_rows
         self.predictive = predictive
         self.task_column = task_column
         self.unknown_task = unknown_task

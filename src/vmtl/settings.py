@@ -57,7 +57,7 @@ class Settings:
     adam_betas: tuple[float, float] = (0.9, 0.99)
     weight_decay: float = 0.0
     decay_everything: bool = False
-    batch_rows: int = 0  # rows per class and task (per task in regression); 0 is the full batch
+    batch_rows: int = 0  # rows per class and task (ten times as many per task in regression); 0 is all
     # prediction
     predictive: Predictive = "moment"
     predict_z: int = 10
@@ -71,6 +71,8 @@ class Settings:
             value = getattr(self, name)
             if int(value) != value or value < 1:
                 raise ValueError(f"{name} must be a positive integer; got {value!r}.")
+        if int(self.batch_rows) != self.batch_rows or self.batch_rows < 0:
+            raise ValueError(f"batch_rows must be a positive integer, or 0 for all rows; got {self.batch_rows!r}.")
         for name in ("logit_scale", "initial_w_scale"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive; got {getattr(self, name)!r}.")

@@ -216,6 +216,8 @@ PARAMETER_CASES: dict[str, dict[str, Any]] = {
     "mixing": {"mixing": "none"},
     "n_z": {"n_z": -1},
     "max_steps": {"max_steps": 2.5},
+    "batch_rows": {"batch_rows": -1},
+    "batch_rows as a fraction": {"batch_rows": 0.5},
     "learning_rate": {"learning_rate": 0},
     "learning_rate as text": {"learning_rate": "fast"},
     "predictive": {"predictive": "none"},

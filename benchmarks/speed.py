@@ -189,16 +189,18 @@ def growth(bench: Bench) -> list[Row]:
 
 def default_fit(bench: Bench) -> list[Row]:
     """Office-Caltech, where the folder VMTL_DATA has it."""
-    name = "default preset, fit on Office-Caltech 5 %"
-    folder = os.environ.get("VMTL_DATA")
-    if not folder:
-        return [Row(name, None, 10, "s")]
     from vmtl import MultiTaskClassifier
-    from vmtl.datasets.npz import load_npz
+    from vmtl.bench.data import DATASETS, find_documents, find_file
+    from vmtl.datasets import load_office_caltech
     from vmtl.splits import document_split
 
-    problem = load_npz(Path(folder) / "data" / "office_caltech_effnetlite0.npz")
-    train = document_split(problem, Path(folder) / "splits" / "office-caltech", 5).train
+    name, entry = "default preset, fit on Office-Caltech 5 %", DATASETS["office-caltech"]
+    folder = Path(os.environ["VMTL_DATA"]) if "VMTL_DATA" in os.environ else None
+    file, documents = find_file(entry, folder), find_documents(entry, folder, None)
+    if file is None or documents is None:
+        return [Row(name, None, 10, "s")]
+    problem = load_office_caltech(file)
+    train = document_split(problem, documents, 5).train
     part = problem.subset(train)
     model = MultiTaskClassifier(random_state=0, n_threads=bench.threads)
     (seconds,) = bench.best(lambda: model.fit(part.X, part.labels, tasks=part.tasks), repeats=1)

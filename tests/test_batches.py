@@ -38,7 +38,7 @@ def test_a_class_without_weight_is_not_seen() -> None:
 def test_balanced_batches_repeat_only_small_classes() -> None:
     problem = toy([20, 5], classes=3, missing=[(1, 2)])
     rows = problem.rows()
-    sampler, noise = GroupedBatches(rows, 4, by_class=True), Noise(0, CPU, torch.float64)
+    sampler, noise = GroupedBatches(rows, 4), Noise(0, CPU, torch.float64)
     seen = set()
     for _ in range(30):
         batch = sampler.draw(noise)
@@ -57,7 +57,7 @@ def test_balanced_batches_repeat_only_small_classes() -> None:
 
 def test_regression_batches_are_uniform_over_the_rows() -> None:
     rows = toy([12, 6]).rows()
-    sampler, noise = GroupedBatches(rows, 3, by_class=False), Noise(0, CPU, torch.float64)
+    sampler, noise = GroupedBatches(rows, 3), Noise(0, CPU, torch.float64)
     counts = torch.zeros(18)
     for _ in range(600):
         counts += torch.bincount(sampler.draw(noise).index.flatten(), minlength=18)
@@ -69,7 +69,7 @@ def test_padding_repeats_a_row_that_counts() -> None:
     """A row of another task may have a class that this one never saw, with an infinite loss that 0 cannot hide."""
     rows = toy([4, 12], classes=4, missing=[(0, 2)]).rows(weight=[0, *[1.0] * 15])
     noise = Noise(0, CPU, torch.float64)
-    for batch in (FullBatch(rows).draw(noise), GroupedBatches(rows, 5, by_class=True).draw(noise)):
+    for batch in (FullBatch(rows).draw(noise), GroupedBatches(rows, 5).draw(noise)):
         assert (rows.task[batch.index] == torch.arange(2)[:, None]).all()
         assert rows.class_mask[rows.task[batch.index], batch.y].all()
         assert (rows.weight[batch.index] > 0).all()

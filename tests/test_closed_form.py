@@ -113,7 +113,7 @@ def test_the_closed_form_is_the_optimum_of_the_objective(method):
     model.attach(rows)
     model.head.mean.requires_grad_(True)
     batch, noise = FullBatch(rows).draw(None), Noise(0, torch.device("cpu"), torch.float64)
-    values = terms(model, model(batch, 1.0, noise), batch)
+    values = terms(model(batch, 1.0, noise), batch)
     losses = task_losses(model, values, Scales(0.0, 1.0, 0.0))
     (gradient,) = torch.autograd.grad((task_shares(model) * losses).sum(), [model.head.mean])
     size = float((task_shares(model) * losses).sum().detach())

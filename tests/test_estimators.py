@@ -154,6 +154,13 @@ def test_a_class_missing_in_a_task_is_predicted_when_others_have_it(method: str)
     assert model.score(train.X[keep], train.y[keep], tasks=train.task[keep]) > 0.8
 
 
+@pytest.mark.parametrize("method", ["vmtl", "stl"])
+def test_an_unknown_task_is_encoded_as_the_average_of_all(method: str) -> None:
+    model = classifier(method=method, max_steps=5, unknown_task="average").fit(X, Y, tasks=TASK)
+    every = [model.encode(X, tasks=[name] * len(X)) for name in model.tasks_]
+    np.testing.assert_allclose(model.encode(X, tasks=["nowhere"] * len(X)), np.mean(every, axis=0), atol=1e-6)
+
+
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_batch_rows_is_the_size_of_a_step(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []
@@ -290,7 +297,7 @@ def test_weight_two_is_the_row_twice_with_sampled_weights_and_the_same_noise() -
         for rows in (DATA.rows(weight=weight), copied.rows()):
             model = build("vmtl", rows, replace(SMALL, encoder="linear", estimator=estimator))
             batch = rows.batch(*rows.by_task)
-            values = terms(model, model(batch, 0.5, RowNoise(0, torch.device("cpu"), torch.float64)), batch)
+            values = terms(model(batch, 0.5, RowNoise(0, torch.device("cpu"), torch.float64)), batch)
             losses.append(task_losses(model, values, Scales(1.0, 1.0, 0.1)))
         torch.testing.assert_close(*losses)
 

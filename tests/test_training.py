@@ -113,7 +113,7 @@ def test_elbo_is_below_the_exact_evidence_on_a_linear_gaussian_toy(n_tasks: int,
 @torch.no_grad()
 def elbo_gap(model: Model, rows: Rows) -> np.ndarray:
     batch = rows.batch(*rows.by_task)
-    found = terms(model, model(batch, 1.0, cpu_noise()), batch)
+    found = terms(model(batch, 1.0, cpu_noise()), batch)
     elbo = -(found.nll * model.task_rows + found.kl_w)
     q_w, sigma, s0 = model.q_w(), model.likelihood.scale(), float(model.logit_scale)
     assert isinstance(q_w, Gaussian)
@@ -219,7 +219,7 @@ def test_terms_add_up() -> None:
         with torch.no_grad():
             model.mixing_w.log_pi.copy_(torch.randn(3, 3, generator=torch.Generator().manual_seed(0)))
         batch = rows.batch(*rows.by_task)
-        found = terms(model, model(batch, 0.7, Quiet()), batch)
+        found = terms(model(batch, 0.7, Quiet()), batch)
         losses = task_losses(model, found, Scales(0.3, 0.7, 0.2))
         expected = found.nll + 0.3 * found.kl_z + (0.7 * found.kl_w + 0.2 * found.entropy) / torch.tensor([6, 11, 9])
         torch.testing.assert_close(losses, expected)
@@ -234,7 +234,7 @@ def test_cross_entropy_runs_over_the_classes_a_task_saw() -> None:
     rows = CLASSES.rows()
     seen, every = (build("bmtl", rows, replace(SMALL, all_classes=flag)) for flag in (False, True))
     batch = rows.batch(*rows.by_task)
-    one, two = (terms(m, m(batch, 1.0, Quiet()), batch).nll for m in (seen, every))
+    one, two = (terms(m(batch, 1.0, Quiet()), batch).nll for m in (seen, every))
     assert (two[1] > one[1]).item()
     torch.testing.assert_close(one[[0, 2]], two[[0, 2]])
 
@@ -291,16 +291,22 @@ def test_a_broken_last_step_is_an_error_too() -> None:
         Trainer(model, rows, seed=0).run([poison])
 
 
+def optimiser_groups(model: Model) -> dict[str, tuple[float, float]]:
+    """Rate and weight decay of every parameter that is trained."""
+    names = {id(p): name for name, p in model.named_parameters()}
+    groups = make_optimiser(model).param_groups
+    return {names[id(p)]: (group["rate"], group["weight_decay"]) for group in groups for p in group["params"]}
+
+
 def test_optimiser_groups() -> None:
     """Networks, scales and mixing logits have their own rates; decay leaves the last two alone."""
     model = build("vmtl_ac", CLASSES.rows(), replace(SMALL, encoder="mlp", weight_decay=0.1, mixing_rate=0.7))
-    names = {id(p): name for name, p in model.named_parameters()}
-    groups = make_optimiser(model).param_groups
-    found = {names[id(p)]: (group["rate"], group["weight_decay"]) for group in groups for p in group["params"]}
-    assert found.keys() == set(names.values())
+    found = optimiser_groups(model)
+    assert found.keys() == {name for name, _ in model.named_parameters()}
     assert found["encoder.layer1.weight"] == found["head.mean.weight"] == (model.settings.network_rate, 0.1)
     assert found["mixing_w.log_pi"] == (0.7, 0)
-    assert found["log_logit_scale"] == (model.settings.scale_rate, 0)
+    direct = build("vmtl", CLASSES.rows(), replace(SMALL, weight_decay=0.1))
+    assert optimiser_groups(direct)["head.log_scale"] == (SMALL.scale_rate, 0)
     direct = build("vmtl", CLASSES.rows(), replace(SMALL, weight_decay=0.1, decay_everything=True))
     assert all(group["weight_decay"] == 0.1 for group in make_optimiser(direct).param_groups)
 

@@ -82,7 +82,6 @@ SMALL = Settings(
     select=False,
     relatedness="uniform",
     logit_scale=5.0,
-    learn_logit_scale=True,
     sharing=0.95,
     entropy_weight=0.1,
 )
@@ -104,7 +103,7 @@ def objective(
     """The scalar loss of the full batch."""
     batch = rows.batch(*rows.by_task)
     noise = noise or Noise(1, rows.x.device, rows.x.dtype)
-    values = terms(model, model(batch, tau, noise), batch)
+    values = terms(model(batch, tau, noise), batch)
     found: Tensor = model.weighting(task_losses(model, values, scales or Scales(1e-2, 1.0, 0.1)), task_shares(model))
     return found
 

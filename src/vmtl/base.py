@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from numbers import Real
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -220,8 +221,14 @@ class BaseMultiTask(Learned, Reader):
 
     def encode(self, X: Any, *, tasks: Any = None) -> Array:
         """(n, K) the mean representation of every row, for use with other models."""
-        with threads(self.n_threads):
-            return self._in_parts(X, tasks, lambda x, codes: self._predictor.features(x, np.maximum(codes, 0)))
+
+        def read(x: Array, codes: Array) -> SimpleNamespace:
+            return SimpleNamespace(z=self._predictor.features(x, codes))
+
+        def average(found: list[SimpleNamespace]) -> SimpleNamespace:
+            return SimpleNamespace(z=np.mean([each.z for each in found], axis=0))
+
+        return self._in_parts(X, tasks, lambda x, codes: self._predict_known(x, codes, read, average).z)
 
     def score_tasks(self, X: Any, y: Any, *, tasks: Any = None) -> Any:
         """Series with the score of every task present in X: accuracy, or R^2."""

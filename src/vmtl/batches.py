@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -50,6 +50,13 @@ class Rows:
         """Row numbers of each task, padded, and which of them are rows: (T, M), (T, M)."""
         index, mask = group_table(self.task, self.n_tasks)
         return index, mask
+
+    def take(self, index: Tensor) -> Rows:
+        """Some rows, by number, of the same problem."""
+        return replace(self, x=self.x[index], y=self.y[index], task=self.task[index], weight=self.weight[index])
+
+    def cpu(self) -> Rows:
+        return replace(self, x=self.x.cpu(), y=self.y.cpu(), task=self.task.cpu(), weight=self.weight.cpu())
 
     def batch(self, index: Tensor, mask: Tensor) -> Batch:
         """The batch of rows ``index`` (T, N); weights sum to 1 per task and are 0 outside ``mask``.
@@ -119,12 +126,11 @@ class GroupedBatches:
     drawn without replacement, and repeat only where a group has fewer than ``per_group``.
     """
 
-    def __init__(self, rows: Rows, per_group: int, *, by_class: bool) -> None:
+    def __init__(self, rows: Rows, per_group: int) -> None:
         self.rows, self.per_group = rows, per_group
-        n_groups = rows.n_classes if by_class else 1
-        group = rows.task * n_groups + (rows.label if by_class else 0)
-        members, mask = group_table(group, rows.n_tasks * n_groups)
-        shape = (rows.n_tasks, n_groups, -1)
+        group = rows.task * rows.n_classes + rows.label
+        members, mask = group_table(group, rows.n_tasks * rows.n_classes)
+        shape = (rows.n_tasks, rows.n_classes, -1)
         self._members, self._mask = members.view(shape), mask.view(shape)  # (T, G, M)
         count = self._mask.sum(-1, keepdim=True).clamp_min(1)  # (T, G, 1)
         self._position = torch.arange(per_group, device=group.device) % count  # (T, G, per_group)

@@ -98,8 +98,8 @@ def refine(rows: Rows, found: Selection, likeness: Tensor | None, seed: int) -> 
     scale, clear ones a larger. Nor did it know the tasks' ``likeness`` S; without one, tasks share nothing. One
     round after the other tries scales, then correlations, about the best so far.
     """
-    own = thin(rows, MAX_ROWS, seed)
-    rows = replace(rows, **{name: getattr(rows, name).cpu()[own] for name in ("x", "y", "task", "weight")})
+    rows = rows.cpu()
+    rows = rows.take(thin(rows, MAX_ROWS, seed))
     unit = found.bias**0.5  # features are divided by it, for a bias of prior variance 1
 
     @cache
@@ -134,13 +134,13 @@ def _within(value: float, bounds: tuple[float, float]) -> float:
 
 def applies(method: Method, settings: Settings) -> bool:
     """Whether q(w) has means of its own, under a prior whose strength of sharing is not given by hand."""
-    by_hand = method.prior_w == "gumbel_mixture" and settings.sharing is not None
+    by_hand = method.mixes_w and settings.sharing is not None
     return method.head == "direct" and method.q_w == "gaussian" and not by_hand
 
 
 def solves(method: Method, settings: Settings) -> bool:
     """Whether the means of the exact model are those of q(w): under N(0, I) and the mixture of the exact model."""
-    return applies(method, settings) and method.prior_w in ("gumbel_mixture", "standard_normal")
+    return applies(method, settings) and (method.mixes_w or method.prior_w == "standard_normal")
 
 
 @torch.no_grad()

@@ -68,6 +68,10 @@ class Delta:
         """The mean, once for every draw in the leading axis of ``noise``."""
         return self.mean.expand(len(noise), *self.mean.shape)
 
+    def at(self, index: Tensor) -> Delta:
+        """The entries ``index`` of the leading axis."""
+        return Delta(self.mean[index])
+
     def times(self, factor: Tensor) -> Delta:
         return Delta(factor * self.mean)
 

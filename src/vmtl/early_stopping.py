@@ -39,7 +39,8 @@ class EarlyStopping:
             raise ValueError(
                 "early_stopping needs a class with at least 5 rows in some task; set early_stopping=False."
             )
-        self.train, self._held_rows = _take(rows, ~held), _take(rows, held)
+        parts = (torch.from_numpy(np.flatnonzero(mask)).to(rows.task.device) for mask in (~held, held))
+        self.train, self._held_rows = map(rows.take, parts)
 
     def watch(self, feature_map: FeatureMap) -> None:
         """Make the hold-out ready for looking at."""
@@ -71,16 +72,3 @@ class EarlyStopping:
         logits = model.logit_scale * affine(model.encoder(self._held.x).mean, model.q_w().mean)
         losses = self._held.mean(model.likelihood.nll(logits[None], self._held.y))
         return (losses * self._counts).sum() / self._counts.sum()
-
-
-def _take(rows: Rows, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Rows:
-    own = torch.from_numpy(np.flatnonzero(mask)).to(rows.task.device)
-    return Rows(
-        rows.x[own],
-        rows.y[own],
-        rows.task[own],
-        rows.weight[own],
-        rows.n_tasks,
-        rows.n_classes,
-        rows.is_classification,
-    )

@@ -188,13 +188,9 @@ def to_tensors(fitted: Fitted) -> dict[str, Tensor]:
     parts = {
         "features": fitted.feature_map.state_dict(),
         "model": fitted.model.state_dict(),
-        "history": {name: torch.stack(getattr(history, name)) for name in ("nll", "kl_z", "kl_w")},
+        "history": {name: torch.stack(getattr(history, name)) for name in History.TERMS},
     }
     return {f"{part}.{name}": tensor for part, found in parts.items() for name, tensor in found.items()}
-
-
-def history_json(history: History) -> dict[str, Any]:
-    return {name: getattr(history, name) for name in ("step", "kl_scale_z", "kl_scale_w", "tau", "lr", "seconds")}
 
 
 def from_file(
@@ -204,7 +200,7 @@ def from_file(
     plain: dict[str, Any],
     tensors: dict[str, Tensor],
 ) -> Fitted:
-    """The fitted model that ``to_tensors`` and ``history_json`` describe."""
+    """The fitted model that ``to_tensors`` and ``History.numbers`` describe."""
 
     def part(name: str) -> dict[str, Tensor]:
         return {k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")}

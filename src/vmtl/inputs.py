@@ -32,10 +32,9 @@ def check_range(X: Array, names: Array | None, dtype: str) -> None:
 
     bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
     if len(bad):
-        kind = "NaN" if np.isnan(X[:, bad[0]]).any() else "infinity (inf)"
-        raise ValueError(
-            f"X contains {kind} in {named(bad)}; remove these rows, fill the gaps, or set missing='impute'."
-        )
+        if np.isnan(X[:, bad[0]]).any():
+            raise ValueError(f"X contains NaN in {named(bad)}; remove these rows, fill them, or set missing='impute'.")
+        raise ValueError(f"X contains infinity (inf) in {named(bad)}; replace it by a number or a gap.")
     bad = np.flatnonzero((np.abs(X) > limit).any(axis=0))
     raise ValueError(
         f"X contains numbers beyond {limit:g} in {named(bad)}, too large for dtype={dtype!r}; divide the column."

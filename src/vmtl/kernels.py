@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -215,4 +216,4 @@ def apply_map(feature_map: FeatureMap, rows: Rows) -> Rows:
             x[index[mask]] = padded[mask]
         else:
             x = feature_map(rows.x[None])[0]
-    return Rows(x, rows.y, rows.task, rows.weight, rows.n_tasks, rows.n_classes, rows.is_classification)
+    return replace(rows, x=x)

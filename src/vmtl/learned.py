@@ -40,15 +40,10 @@ class Learned:
         import pandas as pd
 
         history, n_tasks = self._fitted.history, len(self.tasks_)
-        table: dict[str, Any] = {
-            "step": np.repeat(history.step, n_tasks),
-            "task": np.tile(self.tasks_, len(history.step)),
-        }
-        for name in ("nll", "kl_z", "kl_w"):
-            table[name] = torch.stack(getattr(history, name)).cpu().numpy().ravel()
-        for name in ("kl_scale_z", "kl_scale_w", "tau", "lr", "seconds"):
-            table[name] = np.repeat(getattr(history, name), n_tasks)
-        return pd.DataFrame(table)
+        numbers = {name: np.repeat(values, n_tasks) for name, values in history.numbers().items()}
+        terms = {name: torch.stack(getattr(history, name)).cpu().numpy().ravel() for name in history.TERMS}
+        tasks = np.tile(self.tasks_, len(history.step))
+        return pd.DataFrame({"step": numbers.pop("step"), "task": tasks, **terms, **numbers})
 
     def _relatedness(self, weights: torch.Tensor) -> Any:
         import pandas as pd

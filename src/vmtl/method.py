@@ -47,7 +47,7 @@ class Method:
         if self.prior_w is not None and W_PRIORS[self.prior_w].posterior != self.q_w:
             needed = W_PRIORS[self.prior_w].posterior
             raise ValueError(f"{self.name}: prior_w={self.prior_w!r} needs q_w={needed!r}; q_w is {self.q_w!r}.")
-        if self.encoder == "per task" and "gumbel_mixture" in (self.prior_z, self.prior_w):
+        if self.encoder == "per task" and (self.mixes_z or self.mixes_w):
             raise ValueError(f"{self.name}: a mixture of other tasks needs one shared encoder, not one per task.")
         if self.shared_head and self.prior_w is not None:
             raise ValueError(f"{self.name}: one classifier for all tasks has no other tasks to take a prior from.")
@@ -72,4 +72,14 @@ class Method:
     @property
     def mixes(self) -> bool:
         """Whether the method learns mixing weights."""
-        return "gumbel_mixture" in (self.prior_z, self.prior_w)
+        return self.mixes_z or self.mixes_w
+
+    @property
+    def mixes_z(self) -> bool:
+        """Whether there are mixing weights beta."""
+        return self.prior_z is not None and Z_PRIORS[self.prior_z].mixes
+
+    @property
+    def mixes_w(self) -> bool:
+        """Whether there are mixing weights alpha."""
+        return self.prior_w is not None and W_PRIORS[self.prior_w].mixes

@@ -34,8 +34,6 @@ from vmtl.weighting import WEIGHTINGS
 class Outputs:
     """One forward pass: what the objective needs."""
 
-    q_z: Posterior  # (T, N, K)
-    q_w: Posterior  # (T, C, K+1)
     nll: Tensor  # (T, N) of every row, the mean over draws
     kl_z: Tensor  # (T,) mean over rows
     kl_w: Tensor  # (T,)
@@ -84,6 +82,7 @@ class Model(nn.Module):
 
     class_mask: Tensor
     task_rows: Tensor
+    log_logit_scale: Tensor
 
     def __init__(self, method: Method, settings: Settings, layout: Layout) -> None:
         super().__init__()
@@ -99,14 +98,10 @@ class Model(nn.Module):
             size = self.encoder.latent_dim + 1
             self.prior_w = W_PRIORS[self.method.prior_w](self._prior_settings(), layout.class_mask, size)
         self.prior_z: ZPrior | None = None
-        mixes_w = self.method.prior_w == "gumbel_mixture"
-        mixes_z = self.method.prior_z == "gumbel_mixture"
-        self.tied = settings.tie_mixing and mixes_w and mixes_z
-        self.mixing_w = Mixing(self.n_tasks, settings.mixing) if mixes_w else None
-        self.mixing_z = Mixing(self.n_tasks, settings.mixing) if mixes_z and not self.tied else None
-        log_scale = torch.tensor(settings.logit_scale or 1.0).log()
-        self.log_logit_scale = nn.Parameter(log_scale, requires_grad=settings.learn_logit_scale)
-        self._scales_logits = settings.learn_logit_scale or settings.logit_scale != 1
+        self.tied = settings.tie_mixing and self.method.mixes_w and self.method.mixes_z
+        self.mixing_w = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_w else None
+        self.mixing_z = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_z and not self.tied else None
+        self.register_buffer("log_logit_scale", torch.tensor(settings.logit_scale or 1.0).log())
         self.likelihood: Likelihood = (
             Categorical(layout.class_mask, settings.all_classes)
             if layout.is_classification
@@ -120,7 +115,7 @@ class Model(nn.Module):
         if self.method.prior_z is None:
             return
         name = self.method.prior_z
-        if name == "gumbel_mixture" and rows.n_tasks == 1:
+        if self.method.mixes_z and rows.n_tasks == 1:
             name = "standard_normal"  # nobody else to learn from
         attention = Attention(rows) if Z_PRIORS[name].mixes else None
         self.prior_z = Z_PRIORS[name](self._prior_settings(), rows, attention, self.encoder.latent_dim)
@@ -235,12 +230,12 @@ class Model(nn.Module):
         none = batch.weight.new_zeros(self.n_tasks)
         kl_w = none if self.prior_w is None else self.prior_w.penalty(q_w, context)
         kl_z = none if self.prior_z is None else self.prior_z.kl(q_z, context)
-        return Outputs(q_z, q_w, self._nll(q_z, q_w, batch.y, noise), kl_z, kl_w, self._entropy(q_w))
+        return Outputs(self._nll(q_z, q_w, batch.y, noise), kl_z, kl_w, self._entropy(q_w))
 
     def _nll(self, q_z: Posterior, q_w: Posterior, y: Tensor, noise: Noise) -> Tensor:
         """-log p(y | z, w) of every row, averaged over draws; logits = s0 w . [z; 1] scale w, which is small."""
         n_z, n_w = self.settings.n_z, self.settings.n_w
-        if self._scales_logits:
+        if self.settings.logit_scale != 1:
             q_w = q_w.times(self.logit_scale)
         if self.settings.estimator == "moment" and (q_z.stochastic or q_w.stochastic):
             return self.likelihood.nll_moments(logit_moments(q_z, q_w), y, noise, n_w)

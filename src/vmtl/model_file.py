@@ -33,7 +33,7 @@ def describe(estimator: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])) or None,
         "seed": estimator.seed_,
-        "history": fitting.history_json(estimator._fitted.history),
+        "history": estimator._fitted.history.numbers(),
         "preprocessor": None,
     }
     if hasattr(estimator, "classes_"):
@@ -84,7 +84,7 @@ def rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor]
 
 
 def _rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
-    parameters = dict(payload["parameters"])
+    parameters = {**payload["parameters"], "device": "cpu"}  # the machine that trained may have had another
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = dict(parameters["class_weight"]["pairs"])
     made = kind(**parameters)

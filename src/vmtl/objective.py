@@ -30,7 +30,7 @@ class Scales:
     entropy: float
 
 
-def terms(model: Model, outputs: Outputs, batch: Batch) -> Terms:
+def terms(outputs: Outputs, batch: Batch) -> Terms:
     """The terms of every task."""
     return Terms(batch.mean(outputs.nll), outputs.kl_z, outputs.kl_w, outputs.entropy)
 

@@ -7,7 +7,8 @@ import json
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,12 +30,19 @@ class ModelFileError(ValueError):
 
 
 def write_atomically(path: Path, *parts: bytes) -> None:
-    """Write to a temporary name beside ``path``, flush to disk, then rename: all or nothing."""
+    """Write a whole file: all or nothing."""
+    with written_atomically(path) as stream:
+        for part in parts:
+            stream.write(part)
+
+
+@contextmanager
+def written_atomically(path: Path) -> Iterator[BinaryIO]:
+    """A file with a temporary name beside ``path``: flushed to disk and renamed at the end, removed after an error."""
     name = path.parent / f"{temporary_prefix(path)}{os.getpid()}-{secrets.token_hex(4)}.tmp"
     try:
         with name.open("xb") as stream:
-            for part in parts:
-                stream.write(part)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(name, path)

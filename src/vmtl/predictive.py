@@ -21,6 +21,7 @@ from vmtl.heads import affine, logit_moments
 from vmtl.kernels import FeatureMap
 from vmtl.likelihoods import GaussianNoise
 from vmtl.model import Model
+from vmtl.noise import antithetic
 from vmtl.problem import Array
 
 #: A block is CELLS cells of CELL_ROWS rows, each cell of one task.
@@ -75,7 +76,7 @@ class Predictor:
     def _draw(self, generator: torch.Generator, draws: int, size: int) -> Tensor:
         """Antithetic pairs of standard normal draws."""
         half = torch.randn((draws + 1) // 2, size, generator=generator, dtype=torch.float64)
-        return torch.cat([half, -half])[:draws].to(self.device, self.dtype)
+        return antithetic(half, draws).to(self.device, self.dtype)
 
     @torch.no_grad()
     def probabilities(self, x: Array, task: Array) -> Probabilities:
@@ -143,14 +144,9 @@ class Predictor:
             place = torch.from_numpy(inside * CELL_ROWS + slot[start:stop]).to(self.device)
             yield rows, place, block, tasks
 
-    def _w(self, task: Tensor) -> Posterior:
-        if self.q_w.stochastic:
-            return type(self.q_w)(self.q_w.mean[task], self.q_w.scale[task])  # type: ignore[union-attr, call-arg]
-        return type(self.q_w)(self.q_w.mean[task])  # type: ignore[call-arg]
-
     def _class_block(self, q_z: Posterior, task: Tensor, split: bool) -> tuple[Tensor, Tensor]:
         """Probabilities (G, B, C) and, if ``split``, the mean entropy over draws (G, B)."""
-        q_w = self._w(task)
+        q_w = self.q_w.at(task)
         if self.mode == "mean" or not (q_z.stochastic or q_w.stochastic):
             p = (self.scale * affine(q_z.mean, q_w.mean)).softmax(-1)
             return p, entropy(p) if split else p
@@ -197,7 +193,7 @@ class Predictor:
             yield torch.addcmul(mean, spread, eps[: mean.shape[1]])
 
     def _value_block(self, q_z: Posterior, task: Tensor) -> tuple[Tensor, Tensor]:
-        q_w = self._w(task)
+        q_w = self.q_w.at(task)
         if self.mode == "monte-carlo" and (q_z.stochastic or q_w.stochastic):
             draws = torch.stack(list(self._logit_draws(q_z, q_w))).squeeze(-1)  # (M, G, L, B)
             return draws.mean((0, 2)), draws.var((0, 2), unbiased=False)

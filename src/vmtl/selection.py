@@ -9,7 +9,7 @@ is found by following the gradient of their score.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -71,15 +71,15 @@ def thin(rows: Rows, limit: int, seed: int) -> Tensor:
     if rows.n_tasks <= 20:
         return torch.randperm(n, generator=generator)[:limit].sort().values
     order = torch.randperm(rows.n_tasks, generator=generator)
-    counts = torch.bincount(rows.task.cpu(), minlength=rows.n_tasks)[order]
+    counts = torch.bincount(rows.task, minlength=rows.n_tasks)[order]
     kept = order[counts.cumsum(0) - counts < limit]
-    return torch.isin(rows.task.cpu(), kept).nonzero().flatten()
+    return torch.isin(rows.task, kept).nonzero().flatten()
 
 
 def select(rows: Rows, seed: int) -> Selection:
     """The better of columns as they are and standardised columns, by the leave-one-out score."""
-    own = thin(rows, MAX_ROWS, seed)
-    rows = replace(rows, **{name: getattr(rows, name).cpu()[own] for name in ("x", "y", "task", "weight")})
+    rows = rows.cpu()
+    rows = rows.take(thin(rows, MAX_ROWS, seed))
     as_given, standardised = _climb(rows, False), _climb(rows, True)
     handicap = MIXED_UNITS if mixed_units(rows.x) else 0.0
     return standardised[1] if standardised[0] < as_given[0] + handicap else as_given[1]

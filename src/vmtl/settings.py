@@ -27,7 +27,6 @@ class Settings:
     select: bool = True  # kernel shares, task correlation and scales from the training rows
     relatedness: Literal["evidence", "uniform"] = "evidence"  # where the mixing weights start
     logit_scale: float | None = None  # None: selected
-    learn_logit_scale: bool = False
     initial_w_scale: float = 0.1
     # priors
     sharing: float | None = None  # None: inferred per task

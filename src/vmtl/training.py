@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -42,6 +42,8 @@ class DivergenceError(RuntimeError):
 class History:
     """Recorded steps; every list has one entry per recorded step, the terms one column per task."""
 
+    TERMS: ClassVar = ("nll", "kl_z", "kl_w")
+
     step: list[int] = field(default_factory=list)
     nll: list[Tensor] = field(default_factory=list)
     kl_z: list[Tensor] = field(default_factory=list)
@@ -51,6 +53,10 @@ class History:
     tau: list[float] = field(default_factory=list)
     lr: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+
+    def numbers(self) -> dict[str, list[Any]]:
+        """All but the terms, as JSON can hold it."""
+        return {name: values for name, values in vars(self).items() if name not in self.TERMS}
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,7 @@ def make_sampler(rows: Rows, batch_rows: int) -> Sampler:
     """
     if batch_rows == 0:
         return FullBatch(rows)
-    if rows.is_classification:
-        return GroupedBatches(rows, batch_rows, by_class=True)
-    return GroupedBatches(rows, REGRESSION_ROWS * batch_rows, by_class=False)
+    return GroupedBatches(rows, batch_rows if rows.is_classification else REGRESSION_ROWS * batch_rows)
 
 
 def make_optimiser(model: Model) -> torch.optim.Adam:
@@ -157,7 +161,7 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = lr * group["rate"]
         batch = self.sampler.draw(self.noise)
-        values = terms(model, model(batch, tau, self.noise), batch)
+        values = terms(model(batch, tau, self.noise), batch)
         loss = model.weighting(task_losses(model, values, scales), self._share)
         if not bool(torch.isfinite(loss)):
             self._explain_divergence(values)
@@ -209,11 +213,10 @@ class Trainer:
                 tensors[f"optimiser.{index}.{name}"] = value
         tensors.update({f"extras.{name}": value for name, value in self.extras.items()})
         history = self.history
-        for name in ("nll", "kl_z", "kl_w"):
+        for name in History.TERMS:
             recorded = getattr(history, name)
             tensors[f"history.{name}"] = torch.stack(recorded) if recorded else torch.zeros(0, self.model.n_tasks)
-        plain = ("step", "kl_scale_z", "kl_scale_w", "tau", "lr", "seconds")
-        return {"step": self.step, "history": {name: getattr(history, name) for name in plain}}, tensors
+        return {"step": self.step, "history": history.numbers()}, tensors
 
     def restore(self, payload: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Continue where ``state`` was taken."""
@@ -231,7 +234,7 @@ class Trainer:
                 if name.startswith(prefix)
             }
         history = {name: list(values) for name, values in payload["history"].items()}
-        for name in ("nll", "kl_z", "kl_w"):
+        for name in History.TERMS:
             history[name] = list(tensors[f"history.{name}"].to(device))
         self.history = History(**history)
 

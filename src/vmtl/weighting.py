@@ -21,7 +21,7 @@ class UncertaintyWeighting(nn.Module):
 
     where s_t = log sigma_t^2, learned, (T,). This is their classification form, in which a softmax with
     temperature sigma^2 is approximated; their regression form is the Gaussian likelihood with learned
-    noise per task, so in regression the likelihood does this and the method asks for equal weights.
+    noise per task, so in regression the likelihood does this and the model weighs tasks equally.
     """
 
     def __init__(self, n_tasks: int) -> None:

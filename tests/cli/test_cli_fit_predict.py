@@ -125,6 +125,10 @@ def test_feature_files_are_tables_too(run: Run, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert len(pd.read_csv(tmp_path / "p.csv")) == load_npz(tmp_path / "f.npz").n_rows
     assert run("evaluate", model, tmp_path / "f.npz").exit_code == 0
+    problem.X[3, 1] = np.nan
+    save_npz(problem, tmp_path / "gaps.npz")
+    assert "NaN" in run("fit", tmp_path / "gaps.npz", "--out", model, *FEW, "--missing", "error").stderr
+    assert run("fit", tmp_path / "gaps.npz", "--out", model, *FEW, "-q").exit_code == 0
 
 
 def test_options_reach_the_estimator(run: Run, tables: Path, tmp_path: Path) -> None:

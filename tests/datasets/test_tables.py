@@ -68,6 +68,9 @@ def test_npz_goes_through_the_same_door(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", X=np.zeros((2, 3)), label=np.array(["x", "y"]), domain=np.array(["a", "b"]))
     np.savez(tmp_path / "b.npz", X=np.zeros((2, 3)), y=np.array([0.5, 1.5]), site=np.array(["a", "b"]))
     assert read_table(tmp_path / "a.npz").class_names == ("x", "y")
+    for options in ({"drop": ["id"]}, {"groups": "id"}):
+        with pytest.raises(ValueError, match="columns have no names to drop or group by"):
+            read_table(tmp_path / "a.npz", **options)
     assert not read_table(tmp_path / "b.npz", task="site").is_classification
 
 

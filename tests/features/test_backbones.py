@@ -65,6 +65,13 @@ def test_torch_takes_over_where_the_export_fails(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(slow.embed(x), fast, atol=1e-5)
 
 
+def test_weights_of_another_network_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("VMTL_CACHE", str(tmp_path / "cache"))
+    torch.save({"strange": torch.zeros(1)}, tmp_path / "w.pth")
+    with pytest.raises(ValueError, match=r"w\.pth lacks the names of EfficientNet-Lite0's parameters; give another"):
+        load_backbone("efficientnet_lite0", weights=tmp_path / "w.pth")
+
+
 def test_vgg16_has_the_published_names_and_shapes() -> None:
     with torch.device("meta"):
         network = vgg16.make_vgg16()

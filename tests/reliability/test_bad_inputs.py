@@ -62,7 +62,7 @@ LONG_NAME = "task " * 20_000
 X_CASES: dict[str, Case] = {
     "NaN": Case(with_value(np.nan), r"X contains NaN in column 2; .*missing='impute'"),
     "NaN filled": Case(with_value(np.nan), options={"missing": "impute"}),
-    "infinity": Case(with_value(np.inf), r"X contains infinity \(inf\) in column 2"),
+    "infinity": Case(with_value(np.inf), r"X contains infinity \(inf\) in column 2; replace it by a number or a gap"),
     "minus infinity": Case(with_value(-np.inf), r"X contains infinity \(inf\) in column 2"),
     "infinity filled": Case(with_value(np.inf), "infinite value", {"missing": "impute"}),
     "NaN in a named column": Case(

@@ -152,6 +152,17 @@ for file in sys.argv[1:]:
         np.testing.assert_allclose(np.load(tmp_path / f"{dtype}.npy"), expected[dtype], rtol=0, atol=tolerance)
 
 
+def test_a_model_of_another_device_predicts_on_the_cpu(toy: Toy, tmp_path: Path) -> None:
+    model = MultiTaskClassifier(max_steps=2, random_state=0).fit(toy.X, toy.labels, tasks=toy.tasks)
+    model.save(tmp_path / "model")
+    payload, tensors = persistence.load(tmp_path / "model", "model")
+    payload["parameters"]["device"] = "cuda:7"
+    persistence.save(tmp_path / "model", "model", payload, tensors)
+    loaded = MultiTaskClassifier.load(tmp_path / "model")
+    assert loaded.device == "cpu"
+    assert (loaded.predict(toy.X, tasks=toy.tasks) == model.predict(toy.X, tasks=toy.tasks)).all()
+
+
 def test_files_are_as_readable_as_other_files(good: bytes, toy: Toy, tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(b"")
     persistence.write_atomically(tmp_path / "model", good)

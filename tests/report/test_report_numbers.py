@@ -64,7 +64,7 @@ def test_evidence_agrees_with_the_estimator(class_case: Case, real_case: Case) -
 def others(class_case: Case) -> dict[str, object]:
     names = names_to_compare(class_case.model, [ALONE, POOLED, "augmented_linear"])
     seen: list[str] = []
-    found = compare(class_case.model, class_case.train, class_case.test, names, seen.append)
+    found = compare(class_case.model, class_case.evidence, class_case.train, class_case.test, names, seen.append)
     assert seen == names
     return dict(found)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -117,24 +117,22 @@ def class_probabilities(model: Any, test: Problem, X: Any = None) -> Array:
     return p
 
 
-@lru_cache(maxsize=1)
-def _encoder(preset: str, key: str, seed: int) -> list[Any]:
-    """A place for the last fitted VMTL: the three control rows on its features follow each other."""
-    return []
+#: The last VMTL whose features were asked for, by what it was fitted to: three control rows follow each other.
+_last_encoder: dict[tuple[str, str, int], Any] = {}
 
 
 def _encoded(job: Job, preset: str, train: Problem, test: Problem) -> tuple[Problem, Problem]:
     """Both sides with VMTL's encoder features, fitted on the training rows, in place of the raw ones."""
-    from dataclasses import replace
-    from hashlib import sha256
-
-    key = sha256(np.ascontiguousarray(train.X).tobytes() + train.y.tobytes() + train.task.tobytes()).hexdigest()
-    place = _encoder(preset, key, job.seed)
-    if not place:
+    rows = sha256(np.ascontiguousarray(train.X).tobytes() + train.y.tobytes() + train.task.tobytes()).hexdigest()
+    key = (preset, rows, job.seed)
+    if key not in _last_encoder:
         steps = {"max_steps": SMOKE_STEPS} if job.smoke else {}
-        place.append(_estimate("vmtl", {"preset": preset, **steps}, train, train.subset(np.arange(1)), job.seed).model)
-    encode = place[0].encode
-    return tuple(replace(side, X=encode(side.X, tasks=side.tasks)) for side in (train, test))  # type: ignore[return-value]
+        options, one_row = {"preset": preset, **steps}, train.subset(np.arange(1))
+        _last_encoder.clear()
+        _last_encoder[key] = _estimate("vmtl", options, train, one_row, job.seed).model
+    encode = _last_encoder[key].encode
+    train, test = (replace(side, X=encode(side.X, tasks=side.tasks)) for side in (train, test))
+    return train, test
 
 
 #: Steps of every fit in a smoke run.

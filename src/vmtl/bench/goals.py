@@ -122,11 +122,12 @@ def _goal(
     goal: str,
     summary: Callable[[list[float]], float],
     good: Callable[[float], bool],
+    form: str = "+.2f",
 ) -> Goal:
     if not values:
         return Goal(what, goal, None, None)
     value = float(summary(list(values.values())))
-    return Goal(what, goal, value, good(value), ", ".join(f"{name} {v:+.2f}" for name, v in values.items()))
+    return Goal(what, goal, value, good(value), ", ".join(f"{name} {v:{form}}" for name, v in values.items()))
 
 
 def _rival_goals(settings: Sequence[Setting]) -> list[Goal]:
@@ -175,7 +176,7 @@ def _likelihood_goals(settings: Sequence[Setting]) -> list[Goal]:
             None if share is None else share >= 90,
             detail,
         ),
-        _goal("ECE, mean over sets", errors, "<= 0.05", np.mean, lambda v: v <= 0.05),
+        _goal("ECE, mean over sets", errors, "<= 0.05", np.mean, lambda v: v <= 0.05, ".3f"),
     ]
 
 

@@ -120,13 +120,13 @@ def features_of(model: Estimator) -> list[str]:
     return list(model.preprocessor_.feature_names_in_) if model.preprocessor_ is not None else []
 
 
-def digest(problem: Problem, columns: list[str]) -> str:
-    """A digest of labelled rows in any order; ``columns`` are the features that count, all of them if empty."""
+def digest(problem: Problem, model: Estimator) -> str:
+    """A digest of labelled rows in any order, of what a model reads of them."""
     import pandas as pd
     from pandas.util import hash_array, hash_pandas_object
 
-    features = pd.DataFrame(problem.X)
-    of_rows = hash_pandas_object(features[columns] if columns else features, index=False)
+    columns = features_of(model) if hasattr(problem.X, "columns") else []
+    of_rows = hash_pandas_object(problem.X[columns] if columns else pd.DataFrame(problem.X), index=False)
     table = np.column_stack([of_rows, hash_array(problem.tasks), hash_array(problem.labels)])
     return hashlib.sha256(np.unique(table, axis=0).tobytes()).hexdigest()
 

@@ -77,8 +77,12 @@ def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str]
 
 
 def of_tables(problem: Any, task: str, missing: str) -> dict[str, Any]:
-    """Options that only columns with names have a use for; a feature file is an array."""
-    return {"task_column": task, "missing": missing} if hasattr(problem.X, "columns") else {}
+    """Options for columns with names; an array is left as it is, unless it has gaps."""
+    import numpy as np
+
+    if hasattr(problem.X, "columns"):
+        return {"task_column": task, "missing": missing}
+    return {"missing": missing} if np.isnan(problem.X).any() else {}
 
 
 def make_model(problem: Any, given: dict[str, Any], pairs: list[str] | None) -> Any:
@@ -108,7 +112,7 @@ def training_notes(problem: Any, model: Any, task: str, target: str) -> dict[str
     import torch
 
     from vmtl import __version__
-    from vmtl.cli._inputs import digest, features_of
+    from vmtl.cli._inputs import digest
 
     counts = np.bincount(problem.task, minlength=problem.n_tasks)
     return {
@@ -116,7 +120,7 @@ def training_notes(problem: Any, model: Any, task: str, target: str) -> dict[str
         "target": target,
         "data": problem.name,
         "rows": dict(zip(problem.task_names, counts.tolist(), strict=True)),
-        "digest": digest(problem, features_of(model)),
+        "digest": digest(problem, model),
         "command": command_line(),
         "versions": {"vmtl": __version__, "torch": str(torch.__version__), "python": platform.python_version()},
     }

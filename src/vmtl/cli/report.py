@@ -54,7 +54,7 @@ def report(
         rows, train_tasks, train_labels = read_labelled(train, fitted, task, target)
         learned = Labelled(rows.X, train_labels, train_tasks)
         warnings = repeated(count_repeated(fitted, evidence, learned, test), len(test.y))
-        others, control = fit_others(fitted, learned, test, compare, repeats, not (quiet or json))
+        others, control = fit_others(fitted, evidence, learned, test, compare, repeats, not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
     page = render(fitted, evidence, others, control, origin(fitted, model, data, train), heading, warnings)
     write_atomically(out, page.encode())
@@ -77,9 +77,9 @@ def repeated(n: int, of: int) -> list[str]:
 
 def seen_before(model: Any, problem: Any) -> list[str]:
     """What to say where a table is the training table, of which a model file keeps a digest."""
-    from vmtl.cli._inputs import digest, features_of
+    from vmtl.cli._inputs import digest
 
-    if model.metadata_.get("digest") != digest(problem, features_of(model)):
+    if model.metadata_.get("digest") != digest(problem, model):
         return []
     return [
         "These are the rows the model was trained on: the numbers are too good. Score rows that were not in training."
@@ -87,7 +87,7 @@ def seen_before(model: Any, problem: Any) -> list[str]:
 
 
 def fit_others(
-    model: Any, train: Any, test: Any, wanted: list[str] | None, repeats: int, visible: bool
+    model: Any, evidence: Any, train: Any, test: Any, wanted: list[str] | None, repeats: int, visible: bool
 ) -> tuple[dict[str, Any], Any]:
     """Other methods on the same rows, and the control where the model has mixing weights to explain."""
     from vmtl.cli._progress import fits_progress
@@ -96,7 +96,7 @@ def fit_others(
     names = names_to_compare(model, wanted)
     refits = repeats if arrows(model.alpha_) and len(model.tasks_) > 2 else 0
     with fits_progress(len(names) + 2 * refits, visible) as done:
-        others = compare(model, train, test, names, done)
+        others = compare(model, evidence, train, test, names, done)
         if not refits:
             return others, None
         return others, fit_control(model, train.X, train.y, train.tasks, refits, done=lambda: done("control"))

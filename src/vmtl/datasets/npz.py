@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vmtl.persistence import written_atomically
 from vmtl.problem import Array, Problem
 
 KINDS = ("auto", "classification", "regression")
@@ -87,11 +87,8 @@ def save_npz(problem: Problem, path: str | Path) -> None:
     if problem.class_names is not None:
         arrays["classes"] = np.asarray(problem.class_names)
     arrays |= {key: getattr(problem, key) for key in ("paths", "groups") if getattr(problem, key) is not None}
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.partial")
-    with partial.open("wb") as stream:
+    with written_atomically(Path(path)) as stream:
         np.savez(stream, **arrays)
-    os.replace(partial, target)
 
 
 def _target(y: Array, classes: Array | None, kind: str) -> tuple[Array, tuple[str, ...] | None]:

@@ -40,6 +40,8 @@ def read_table(
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}; check the path.")
     if file.suffix.lower() == ".npz":
+        if drop or groups:
+            raise ValueError(f"{file} is an array, whose columns have no names to drop or group by; use a table.")
         key = target if _has(file, target) else "y"
         return load_npz(file, task=task, target=key, kind=kind, name=name)
     table = read_frame(file)

@@ -53,13 +53,19 @@ def names_to_compare(model: Any, wanted: Sequence[str] | None = None) -> list[st
 
 
 def compare(
-    model: Any, train: Labelled, test: Labelled, names: Sequence[str], done: Callable[[str], None] = lambda name: None
+    model: Any,
+    evidence: Evidence,
+    train: Labelled,
+    test: Labelled,
+    names: Sequence[str],
+    done: Callable[[str], None] = lambda name: None,
 ) -> dict[str, Evidence]:
-    """Fit every name on ``train`` with the settings of ``model`` and predict ``test``."""
+    """Fit every name on ``train`` with the settings of ``model`` and predict ``test``, of which it has ``evidence``."""
     found = {}
+    plain_train, plain_test = (_problem(model, evidence, side) for side in (train, test))
     for name in names:
         if name in REFERENCES:
-            found[name] = _reference(name, model, train, test)
+            found[name] = _reference(name, evidence, plain_train, plain_test, int(model.seed_) % 2**31)
         else:
             other = clone(model).set_params(method=name, verbose=0).fit(train.X, train.y, tasks=train.tasks)
             found[name] = gather(other, test.X, test.y, test.tasks)
@@ -109,10 +115,8 @@ def _row_keys(rows: Problem) -> list[bytes]:
     return [row.tobytes() for row in table.astype(np.float32) + 0.0]  # -0.0 is 0.0
 
 
-def _reference(name: str, model: Any, train: Labelled, test: Labelled) -> Evidence:
-    like = gather(model, test.X, test.y, test.tasks)
-    sides = [_problem(model, like, side) for side in (train, test)]
-    found = fit_reference(REFERENCES[name], sides[0], sides[1], None, int(model.seed_) % 2**31)
+def _reference(name: str, like: Evidence, train: Problem, test: Problem, seed: int) -> Evidence:
+    found = fit_reference(REFERENCES[name], train, test, None, seed)
     nothing = np.zeros(len(test.y))
     return Evidence(like.tasks, like.classes, like.task, like.y, found.p, found.mean, found.std, nothing, nothing)
 

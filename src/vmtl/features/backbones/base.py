@@ -52,15 +52,12 @@ def torch_embed(network: Any, n_threads: int | None) -> Callable[[Array], Array]
     """Run a torch module as ``embed``."""
     import torch
 
+    from vmtl.threads import threads
+
     network = network.eval()
 
     def embed(images: Array) -> Array:
-        before = torch.get_num_threads()
-        torch.set_num_threads(n_threads or before)
-        try:
-            with torch.inference_mode():
-                return np.asarray(network(torch.from_numpy(images)).numpy())
-        finally:
-            torch.set_num_threads(before)
+        with threads(n_threads), torch.inference_mode():
+            return np.asarray(network(torch.from_numpy(images)).numpy())
 
     return embed

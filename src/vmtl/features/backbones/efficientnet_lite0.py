@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +11,7 @@ from vmtl.features.backbones.base import Backbone, file_digest, read_weights, to
 from vmtl.features.backbones.onnx_file import open_session, session_embed
 from vmtl.features.cache import cache_folder
 from vmtl.features.transform import LITE
+from vmtl.persistence import written_atomically
 from vmtl.problem import Array
 
 SIZE = 224
@@ -31,13 +30,14 @@ def build(weights: str | Path | None, n_threads: int | None) -> Backbone:
 
 def _embed(file: Path, digest: str, n_threads: int | None) -> Callable[[Array], Array]:
     exported = cache_folder() / f"efficientnet_lite0-{digest[:16]}.onnx"
+    network = None if exported.is_file() else pooled_network(file)
     try:
-        if not exported.is_file():
-            export_onnx(pooled_network(file), exported)
+        if network is not None:
+            export_onnx(network, exported)
         return session_embed(open_session(exported, n_threads))
     except Exception as error:  # the exporter and the file system fail in many ways; torch is always there
         warnings.warn(f"efficientnet_lite0 runs in torch, three to four times slower ({error}).", stacklevel=2)
-        return torch_embed(pooled_network(file), n_threads)
+        return torch_embed(network or pooled_network(file), n_threads)
 
 
 def pooled_network(file: str | Path) -> Any:
@@ -46,7 +46,10 @@ def pooled_network(file: str | Path) -> Any:
     from efficientnet_lite_pytorch import EfficientNet
 
     network = EfficientNet.from_name("efficientnet-lite0")
-    network.load_state_dict(read_weights(file))
+    try:
+        network.load_state_dict(read_weights(file))
+    except RuntimeError as error:
+        raise ValueError(f"{file} lacks the names of EfficientNet-Lite0's parameters; give another.") from error
 
     class Pooled(torch.nn.Module):
         def __init__(self) -> None:
@@ -65,17 +68,14 @@ def export_onnx(network: Any, path: Path) -> None:
     import torch
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=path.parent, suffix=".onnx")
-    os.close(handle)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), written_atomically(path) as stream:
         warnings.simplefilter("ignore")  # the exporter announces its successor
         torch.onnx.export(
             network,
             (torch.zeros(1, 3, SIZE, SIZE),),
-            partial,
+            stream.name,
             input_names=["image"],
             output_names=["features"],
             dynamic_axes={"image": {0: "n"}, "features": {0: "n"}},
             dynamo=False,
         )
-    os.replace(partial, path)

@@ -83,15 +83,37 @@ def test_tables_of_mixed_units_are_standardised_and_pixels_are_not():
     assert select(replace(rows, x=rows.x * units), 0).standardise
 
 
-def test_thinning_keeps_whole_tasks_if_there_are_many_and_is_seeded():
+def test_thinning_takes_some_rows_of_some_tasks_if_there_are_many_and_is_seeded():
     few, many = toy([300, 300], classes=2).rows(), toy([20] * 30, classes=2).rows()
     assert len(thin(few, 100, 0)) == 100
     assert torch.equal(thin(few, 100, 0), thin(few, 100, 0))
     assert not torch.equal(thin(few, 100, 0), thin(few, 100, 1))
-    kept = thin(many, 100, 0)
-    counts = torch.bincount(many.task[kept], minlength=30)
-    assert set(counts.tolist()) == {0, 20}
-    assert 100 <= len(kept) < 120
+    uneven = toy([3] * 40 + [2000], classes=2).rows()
+    for rows, most, tasks in ((many, 5, 20), (uneven, 5, 33)):
+        kept = thin(rows, 100, 0)
+        counts = torch.bincount(rows.task[kept], minlength=rows.n_tasks)
+        assert len(kept) == 100 == len(kept.unique())
+        assert int(counts.max()) <= most
+        assert int((counts > 0).sum()) >= tasks
+    assert torch.equal(thin(many, 100, 0), thin(many, 100, 0))
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_weights_count_relative_to_each_other_and_hardly_any_weight_is_no_row(classes):
+    rows = toy([20, 20, 20], classes=classes, features=4, spread=2).rows()
+    plain, heavy = select(rows, 0), select(replace(rows, weight=100 * rows.weight), 0)
+    torch.testing.assert_close(heavy.shares, plain.shares)
+    assert heavy.correlation == pytest.approx(plain.correlation)
+    assert heavy.scale == pytest.approx(plain.scale)
+    if not classes:  # the noise of a row of weight 100 is what it was, so that of weight 1 is ten times as large
+        assert heavy.noise == pytest.approx(10 * plain.noise)
+    other = toy([40, 40, 40], classes=classes, features=4, seed=9, spread=2).rows()
+    other = replace(other, weight=1e-9 * other.weight)
+    fields = ("x", "y", "task", "weight")
+    both = replace(rows, **{name: torch.cat([getattr(rows, name), getattr(other, name)]) for name in fields})
+    light = select(both, 0)
+    assert light.correlation == pytest.approx(plain.correlation, abs=0.02)
+    torch.testing.assert_close(light.shares, plain.shares, atol=0.03, rtol=0)
 
 
 def test_features_beyond_reach_are_refused(monkeypatch):

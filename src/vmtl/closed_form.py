@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl.batches import Rows
+from vmtl.distributions import Delta
 from vmtl.heads import DirectHead, logit_moments
 from vmtl.likelihoods import GaussianNoise
 from vmtl.logistic import left_out, mode
@@ -26,12 +27,11 @@ from vmtl.selection import MAX_ROWS, SCALE_RANGE, Selection, thin
 from vmtl.settings import Settings
 
 #: Beliefs about logit rho and the log of the logit scale of a classifier, centre and deviation; range of logit rho.
-LOGIT_RHO, LOG_SCALE, LOGIT_RANGE = (math.log(9), 2.0), (math.log(4), 2.0), (-4.0, 7.0)
+LOGIT_RHO, LOG_SCALE, LOGIT_RANGE = (math.log(9), 2.0), (math.log(2), 1.0), (-4.0, 7.0)
 #: Factors of the scale and steps of logit rho that a round of ``refine`` tries.
 ROUNDS = ((2.0, 1.5), (2**0.5, 0.75))
-#: Belief about the log of the factor that calibrates a classifier, and its bound. 0.3 and the upper bound are the
-#: first values tried (two splits of 11 sets); with a wider bound the factor ran to 3.2 on SURF, where the variance
-#: makes it hardly identifiable.
+#: Belief about the log of the factor that calibrates a classifier, and its bound: the variance makes it hardly
+#: identifiable where rows are few.
 FACTOR_DEVIATION, FACTOR_RANGE = 0.3, 0.6
 #: Logs of the factors that are tried for the width of q(w); the belief about them is N(0, 1).
 WIDTHS = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
@@ -196,7 +196,8 @@ def temper(model: Model, rows: Rows, covariance: Tensor) -> None:
     assert isinstance(model.head, DirectHead)
     assert model.head.log_scale is not None
     index, mask = rows.by_task
-    moments = logit_moments(model.encoder(rows.x[index]), model.q_w())  # (T, M, C)
+    q_z, q_w = model.encoder(rows.x[index]), model.q_w()
+    moments, of_z = logit_moments(q_z, q_w), logit_moments(q_z, Delta(q_w.mean)).variance  # (T, M, C)
     order = index[mask].cpu()
     place = torch.empty_like(order)
     place[order] = torch.arange(len(order))
@@ -204,6 +205,7 @@ def temper(model: Model, rows: Rows, covariance: Tensor) -> None:
     dual = Dual.of(rows, covariance, float(model.logit_scale))
     mean = dual.scale * moments.mean[mask].double().cpu()[own]
     variance = dual.scale**2 * moments.variance[mask].double().cpu()[own]
+    of_z = dual.scale**2 * of_z[mask].double().cpu()[own]  # the part that the widths of q(w) have nothing to do with
     solved = solves(model.method, model.settings)
     p = (mean if solved else mean / (1 + SHRINKAGE * variance).sqrt()).softmax(-1)
     moved = left_out(dual.kernel, mean, p, dual.y, dual.weight)
@@ -211,7 +213,7 @@ def temper(model: Model, rows: Rows, covariance: Tensor) -> None:
     found = []
     for width in WIDTHS if solved else (0.0,):
         for log in logs.tolist():
-            spread = SHRINKAGE * math.exp(2 * (log + width)) * variance
+            spread = SHRINKAGE * math.exp(2 * log) * (of_z + math.exp(2 * width) * (variance - of_z))
             nll = F.cross_entropy(math.exp(log) * moved / (1 + spread).sqrt(), dual.y, reduction="none")
             away = (log / FACTOR_DEVIATION) ** 2 + width**2
             found.append((float((dual.weight * nll).sum()) + 0.5 * away, log, width))

@@ -137,9 +137,11 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
         y = check_labels(column_or_1d(y, warn=True))
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        labels, codes = np.unique(y, return_inverse=True)
+        counted = np.unique(codes[sample_weight > 0])  # a row of weight 0 is no row, and its class none
+        self.classes_, codes = labels[counted], np.searchsorted(counted, codes).clip(max=max(0, len(counted) - 1))
         if self.class_weight is not None:
-            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y[sample_weight > 0])
             sample_weight = sample_weight * weights[codes]
         return codes.astype(np.int64), sample_weight, len(self.classes_)
 

@@ -27,7 +27,9 @@ from vmtl.training import History, Progress, Trainer
 
 #: Landmarks of the kernel encoder at most.
 MAX_LANDMARKS = 512
-#: Rows up to which exact duplicates are merged, and q(w) starts from the exact model.
+#: Numbers in X up to which exact duplicates are merged.
+MERGED_CELLS = 2**24
+#: Rows up to which q(w) starts from the exact model.
 SMALL = 5000
 #: A classifier starts from the exact model up to this many classes times rows squared.
 MAX_LOGITS = 2e8
@@ -52,13 +54,14 @@ def merge_duplicates(rows: Rows) -> Rows:
 
     A row twice is then the same as a row of weight 2, and no row helps to predict its own copy when left out.
     """
-    if len(rows.y) > SMALL:
+    if bool((rows.weight <= 0).any()):
+        rows = rows.take((rows.weight > 0).nonzero().flatten())
+    if rows.x.numel() > MERGED_CELLS:
         return rows
     table = torch.cat([rows.x.double(), rows.y[:, None].double(), rows.task[:, None].double()], 1).cpu().numpy()
     _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
     weight = np.bincount(inverse.ravel(), weights=rows.weight.cpu().numpy())
     order = np.argsort(first)
-    order = order[weight[order] > 0]
     own = torch.from_numpy(first[order]).to(rows.task.device)
     merged = torch.from_numpy(weight[order]).to(rows.weight)
     return replace(rows, x=rows.x[own], y=rows.y[own], task=rows.task[own], weight=merged)

@@ -10,10 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-#: Up to this many classes times rows cubed every class has a curvature of its own, beyond that all share one.
+#: Up to this many classes times rows cubed left-out rows have the curvature of the softmax, beyond that an average.
 MAX_COST = 1e9
-
-
 #: A typical curvature p (1 - p) of the softmax, by which the search for the mode is preconditioned.
 CURVATURE = 0.05
 
@@ -51,17 +49,43 @@ def mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor) -> tuple
 def left_out(kernel: Tensor, logits: Tensor, p: Tensor, label: Tensor, weight: Tensor) -> Tensor:
     """Logits of every row if it had not been seen, by one Newton step from ``logits``: (n, C).
 
-    With W = p (1 - p) weight and G = (I + W^1/2 K W^1/2)^-1, leaving row n out moves its logit by
-    (y_n - p_n) (1 - 1 / G_nn) / (p_n (1 - p_n)), each class on its own. Where that is too costly, all classes share
-    the curvature (1 - sum_c p_c^2) / (C - 1).
+    With g = weight (y_n - p_n) the gradient of row n's own term, H = weight (diag(p_n) - p_n p_n') its curvature and S
+    the (C, C) block of the posterior covariance of its logits, the step is -(I - S H)^-1 S g. Where that is too costly,
+    all classes share the curvature h = weight (1 - sum_c p_c^2) / (C - 1), and the step is g (1 - 1 / G_nn) / h with
+    G = (I + h^1/2 K h^1/2)^-1.
     """
     n, n_classes = logits.shape
-    curvature = p * (1 - p)
+    gradient = weight[:, None] * (F.one_hot(label, n_classes) - p)
     if n_classes * float(n) ** 3 > MAX_COST:
-        curvature = (1 - p.square().sum(-1, keepdim=True)) / max(1, n_classes - 1)
-    curvature = curvature.clamp_min(1e-6)  # (n, C or 1)
-    diagonal = torch.empty_like(curvature)
-    for c, root in enumerate((weight[:, None] * curvature).sqrt().T):
+        shared = (weight * (1 - p.square().sum(-1)) / max(1, n_classes - 1)).clamp_min(1e-6)
+        root = shared.sqrt()
         inner = torch.eye(n, dtype=kernel.dtype) + root[:, None] * kernel * root
-        diagonal[:, c] = torch.cholesky_inverse(torch.linalg.cholesky(inner)).diagonal()
-    return logits + (F.one_hot(label, n_classes) - p) * (1 - 1 / diagonal) / curvature
+        diagonal = torch.cholesky_inverse(torch.linalg.cholesky(inner)).diagonal()
+        return logits + gradient * ((1 - 1 / diagonal) / shared)[:, None]
+    block = posterior_blocks(kernel, weight[:, None] * p)
+    curvature = weight[:, None, None] * (torch.diag_embed(p) - p[:, :, None] * p[:, None, :])
+    eye = torch.eye(n_classes, dtype=kernel.dtype)
+    step: Tensor = torch.linalg.solve(eye - block @ curvature, block @ gradient[..., None])[..., 0]
+    return logits - step
+
+
+def posterior_blocks(kernel: Tensor, d: Tensor) -> Tensor:
+    """Covariance of the C logits of each row in the Laplace approximation, d = weight * p (n, C): (n, C, C).
+
+    With E_c = (K + diag(1 / d_c))^-1 and M = sum_c E_c (Rasmussen and Williams, 2006, section 3.5) it is
+    S_cc' = [c = c'] (K - K E_c K) + K E_c M^-1 E_c' K, of which only the diagonals are needed.
+    """
+    n, n_classes = d.shape
+    eye = torch.eye(n, dtype=kernel.dtype)
+    total, through = torch.zeros_like(kernel), torch.empty(n_classes, n, n, dtype=kernel.dtype)
+    alone = torch.empty_like(d)  # (n, C) the diagonals of K - K E_c K
+    for c, root in enumerate(d.sqrt().T):
+        factor = torch.linalg.cholesky(eye + root[:, None] * kernel * root)
+        left = torch.linalg.solve_triangular(factor, torch.diag(root), upper=False)  # E_c = left' left
+        half = left @ kernel
+        alone[:, c] = kernel.diagonal() - half.square().sum(0)
+        total += left.T @ left
+        through[c] = left.T @ half  # E_c K
+    slack = 1e-12 * total.diagonal().mean() * eye
+    mixed = torch.linalg.solve_triangular(torch.linalg.cholesky(total + slack), through, upper=False)  # (C, n, n)
+    return torch.einsum("cmn,dmn->ncd", mixed, mixed) + torch.diag_embed(alone)

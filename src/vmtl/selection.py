@@ -59,21 +59,20 @@ class Selection:
     correlation: float  # rho between the weights of two tasks
     scale: float  # s0, of the logits or of the standardised target
     bias: float  # prior variance of the bias, in units of the kernel's
-    noise: float  # deviation of the noise of a regression, in units of the standardised target
+    noise: float  # deviation of the noise of a row of weight 1, in units of the standardised target
 
 
 def thin(rows: Rows, limit: int, seed: int) -> Tensor:
-    """Numbers of at most ``limit`` rows: whole tasks if there are more than 20, else rows at random."""
+    """Numbers of at most ``limit`` rows at random; of more than 20 tasks some, with up to a 20th of the limit each."""
     generator = torch.Generator().manual_seed(seed)
-    n = len(rows.y)
-    if n <= limit:
-        return torch.arange(n)
-    if rows.n_tasks <= 20:
-        return torch.randperm(n, generator=generator)[:limit].sort().values
-    order = torch.randperm(rows.n_tasks, generator=generator)
-    counts = torch.bincount(rows.task, minlength=rows.n_tasks)[order]
-    kept = order[counts.cumsum(0) - counts < limit]
-    return torch.isin(rows.task, kept).nonzero().flatten()
+    order = torch.randperm(len(rows.y), generator=generator)
+    if len(order) <= limit or rows.n_tasks <= 20:
+        return order[:limit].sort().values
+    turn = torch.randperm(rows.n_tasks, generator=generator)[rows.task[order]]  # of each row's task
+    turn, by_task = turn.sort(stable=True)
+    counts = torch.bincount(turn, minlength=rows.n_tasks)
+    rank = torch.arange(len(turn)) - (counts.cumsum(0) - counts)[turn]  # of a row in its task
+    return order[by_task[rank < max(2, limit // 20)][:limit]].sort().values
 
 
 def select(rows: Rows, seed: int) -> Selection:
@@ -116,13 +115,16 @@ class _Score:
     """Minus the leave-one-out log likelihood, plus what departs from the prior.
 
     With A = B . (K + b) + lambda / weight and a = A^-1 y, the prediction of row n without row n is
-    y_n - a_n / (A^-1)_nn. Classification scores softmax(temperature * prediction); regression the Gaussian
+    y_n - a_n / (A^-1)_nn; weights are in units of sum weight^2 / sum weight, so that they add up to the number of
+    rows that count. Classification scores softmax(temperature * prediction); regression the Gaussian
     density of the left-out targets, its scale profiled out.
     """
 
     def __init__(self, rows: Rows, belief: Belief, standardise: bool) -> None:
         self.standardise, self.belief = standardise, belief
-        self.weight = rows.weight.double() / rows.weight.double().mean()
+        weight = rows.weight.double()
+        self.unit = float(weight.square().sum() / weight.sum())  # the weight of a row that counts as one
+        self.weight = weight / self.unit
         self.kernels = KernelMap.learn(rows.x, self.weight, standardise).centred_kernels()  # (V, n, n)
         self.label = rows.y if rows.is_classification else None
         target = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]
@@ -147,12 +149,12 @@ class _Score:
             self._scale = float((curvature * ridge.detach()).clamp_min(1e-6).rsqrt().clamp(*SCALE_RANGE))
             self._noise = 1.0
         else:
-            n = len(self.target)
+            n = self.weight.sum()
             square = (self.weight * solved[:, 0].square() / diagonal).sum() / n
-            nll = 0.5 * n * square.clamp_min(1e-12).log() - 0.5 * diagonal.log().sum()
+            nll = 0.5 * n * square.clamp_min(1e-12).log() - 0.5 * (self.weight * diagonal.log()).sum()
             spread = (self.target * solved).sum().detach() / n
             self._scale = float(spread.clamp_min(1e-8).sqrt())
-            self._noise = float((spread * (ridge.detach() + 1e-4)).clamp_min(1e-8).sqrt())
+            self._noise = float((spread * (ridge.detach() + 1e-4) * self.unit).clamp_min(1e-8).sqrt())
         self._rho, self._bias = float(rho.detach()), float(bias.detach())
         pull = (self.prior * (self.prior.log() - log_shares.log_softmax(0))).sum()
         away = 0.5 * ((numbers - self.centre) / self.deviation).square().sum()

@@ -51,16 +51,16 @@ class Views(nn.Module):
     def learn(cls, x: Tensor, p: Tensor, standardise: bool) -> Views:
         """The views of one group of rows x (n, D) with weights p (n,) that sum to 1."""
         made = cls(1, *x.shape).to(x)
+        value, order = x.T.sort(dim=-1)  # (D, n)
+        made.column[0] = value
+        made.cumulative[0, :, 1:] = p[order].cumsum(-1)
         if standardise:
             made.origin[0] = p @ x
             deviation = (p @ (x - made.origin[0]).square()).sqrt()
             made.unit[0] = torch.where(deviation > 1e-9 * deviation.max(), deviation, 1.0)
-            x = (x - made.origin[0]) / made.unit[0]
-        made.centre[0] = p @ x
-        made.deviation[0] = (p @ (x - made.centre[0]).square()).sqrt()
-        value, order = x.T.sort(dim=-1)  # (D, n)
-        made.column[0] = value
-        made.cumulative[0, :, 1:] = p[order].cumsum(-1)
+        scaled = (x - made.origin[0]) / made.unit[0]
+        made.centre[0] = p @ scaled
+        made.deviation[0] = (p @ (scaled - made.centre[0]).square()).sqrt()
         for v in range(len(VIEWS)):
             u = made._view(v, x)
             made.shift[0, v] = p @ u
@@ -86,7 +86,7 @@ class Views(nn.Module):
         """View number v of x (T, N, D), normalised."""
         shift, scale = pick(self.shift[:, v], task), pick(self.scale[:, v], task)
         low, high = self._range(task)
-        x = ((x - pick(self.origin, task)) / pick(self.unit, task)).clamp(2 * low - high, 2 * high - low)
+        x = x.clamp(2 * low - high, 2 * high - low)
         normalised: Tensor = (self._view(v, x, task) - shift) / scale
         return normalised
 
@@ -97,14 +97,15 @@ class Views(nn.Module):
 
     def _view(self, v: int, x: Tensor, task: Tensor | None = None) -> Tensor:
         name = VIEWS[v]
+        if name == "rank":  # of the columns as they are: a rounded quotient would no longer equal its ties
+            return self._rank(x, task)
+        x = (x - pick(self.origin, task)) / pick(self.unit, task)
         if name == "raw":
             return x
         if name == "root":
             return F.normalize(x.sign() * x.abs().sqrt(), dim=-1, eps=TINY)
         if name == "log":
             return F.normalize(x.sign() * x.abs().log1p(), dim=-1, eps=TINY)
-        if name == "rank":
-            return self._rank(x, task)
         centre, deviation = pick(self.centre, task), pick(self.deviation, task)
         typical = deviation.mean(-1, keepdim=True) + TINY
         if name == "standard":

@@ -10,14 +10,16 @@ import torch
 from sklearn.metrics import log_loss
 from torch.nn import functional as F
 
-from toys import toy
+from toys import SMALL, build, toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor, closed_form, fitting
 from vmtl.batches import FullBatch, Rows
 from vmtl.fitting import draft
+from vmtl.heads import logit_moments
 from vmtl.kernels import apply_map
 from vmtl.methods import METHODS
 from vmtl.noise import Noise
 from vmtl.objective import Scales, task_losses, task_shares, terms
+from vmtl.predictive import SHRINKAGE
 from vmtl.presets import PRESETS
 from vmtl.relatedness import mixture, uniform_similarity
 from vmtl.selection import CLASSES, Selection
@@ -182,6 +184,24 @@ def test_a_classifier_too_sure_of_itself_is_tempered(method: str) -> None:
     after = log_loss(label[~train], model._make_predictor().classes(x[~train], task[~train]).probabilities)
     assert float(fitted.model.logit_scale) < 0.7 * scale
     assert after < before
+
+
+def test_the_correction_knows_the_variance_that_predictions_will_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Narrower widths of q(w) leave the part of the variance alone that comes from q(z)."""
+    rows = toy([12, 9, 10], classes=3, spread=1.5).rows()
+    model = build("vmtl", rows, replace(SMALL, encoder="linear", sharing=None))
+    tried: list[torch.Tensor] = []
+    cross_entropy = F.cross_entropy
+    monkeypatch.setattr(F, "cross_entropy", lambda z, *more, **rest: tried.append(z) or cross_entropy(z, *more, **rest))
+    monkeypatch.setattr(closed_form, "left_out", lambda kernel, logits, *more: logits)
+    monkeypatch.setattr(closed_form, "FACTOR_RANGE", 0.0)
+    monkeypatch.setattr(closed_form, "WIDTHS", (-1.0,))
+    closed_form.temper(model, rows, torch.eye(3, dtype=torch.float64))
+    with torch.no_grad():
+        q_w, scale = model.q_w(), model.logit_scale
+        moments = logit_moments(model.encoder(rows.x[:, None], rows.task), q_w.at(rows.task))
+        shrunk = scale * moments.mean / (1 + SHRINKAGE * scale**2 * moments.variance).sqrt()
+    torch.testing.assert_close(tried[0], shrunk[:, 0])
 
 
 def test_duplicates_and_weights_are_the_same_to_the_correction() -> None:

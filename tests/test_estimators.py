@@ -154,6 +154,32 @@ def test_a_class_missing_in_a_task_is_predicted_when_others_have_it(method: str)
     assert model.score(train.X[keep], train.y[keep], tasks=train.task[keep]) > 0.8
 
 
+def test_a_row_of_weight_zero_is_no_row() -> None:
+    extra, weight = np.random.default_rng(1).normal(size=(9, 6)), np.r_[np.ones(48), np.zeros(9)]
+    more = {"tasks": np.r_[TASK, TASK[:9]], "sample_weight": weight}
+    with_extra = classifier().fit(np.r_[X, extra], np.r_[Y, ["eel"] * 9], **more)
+    without = classifier().fit(X, Y, tasks=TASK)
+    assert with_extra.classes_.tolist() == without.classes_.tolist()
+    found, expected = (model.predict_proba(X, tasks=TASK) for model in (with_extra, without))
+    np.testing.assert_allclose(found, expected, atol=0.03)  # other noise in training
+    found, expected = (
+        model.predict(REAL.X, tasks=TASK)
+        for model in (
+            regressor().fit(np.r_[REAL.X, extra], np.r_[UNIT, 9e3 + extra[:, 0]], **more),
+            regressor().fit(REAL.X, UNIT, tasks=TASK),
+        )
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_the_same_weight_for_all_rows_changes_little() -> None:
+    noisy = UNIT + 50 * np.random.default_rng(0).normal(size=48)
+    plain, heavy = (
+        regressor().fit(REAL.X, noisy, tasks=TASK, sample_weight=np.full(48, weight)) for weight in (1.0, 1000.0)
+    )
+    np.testing.assert_allclose(heavy.predict(REAL.X, tasks=TASK), plain.predict(REAL.X, tasks=TASK), rtol=1e-3)
+
+
 @pytest.mark.parametrize("method", ["vmtl", "stl"])
 def test_an_unknown_task_is_encoded_as_the_average_of_all(method: str) -> None:
     model = classifier(method=method, max_steps=5, unknown_task="average").fit(X, Y, tasks=TASK)

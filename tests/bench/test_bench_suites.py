@@ -11,11 +11,12 @@ import pytest
 from vmtl.bench.engines import Finished, Place
 from vmtl.bench.execute import execute
 from vmtl.bench.job import Job
-from vmtl.bench.layouts import suite_tables
+from vmtl.bench.layouts import LAYOUTS, suite_tables
 from vmtl.bench.progress import Watcher
 from vmtl.bench.records import load_records
 from vmtl.bench.runner import resolve, run_suites
 from vmtl.bench.show import results_markdown, write_suite
+from vmtl.bench.suite import LAYOUTS as LAYOUT_NAMES
 from vmtl.bench.suite import load_suites, narrow
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -106,3 +107,7 @@ def test_a_job_is_named_by_its_arguments() -> None:
     others = [Job("school", 5, "vmtl", 1), Job("school", 10, "vmtl", 0), Job("school", 5, "bmtl", 0)]
     others += [Job("school", 5, "vmtl", 0, candidates=({"n_z": 3},)), Job("school", 5, "vmtl", 0, smoke=True)]
     assert len({job.id, *(other.id for other in others)}) == 6
+
+
+def test_every_layout_that_a_suite_may_name_exists() -> None:
+    assert set(LAYOUT_NAMES) == set(LAYOUTS)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,8 @@ from vmtl.training import History, Progress, Trainer
 
 #: Landmarks of the kernel encoder at most.
 MAX_LANDMARKS = 512
-#: Numbers in X up to which exact duplicates are merged.
-MERGED_CELLS = 2**24
+#: Rows that are compared at a time when duplicates are merged.
+PART = 4096
 #: Rows up to which q(w) starts from the exact model.
 SMALL = 5000
 #: A classifier starts from the exact model up to this many classes times rows squared.
@@ -56,15 +57,17 @@ def merge_duplicates(rows: Rows) -> Rows:
     """
     if bool((rows.weight <= 0).any()):
         rows = rows.take((rows.weight > 0).nonzero().flatten())
-    if rows.x.numel() > MERGED_CELLS:
-        return rows
-    table = torch.cat([rows.x.double(), rows.y[:, None].double(), rows.task[:, None].double()], 1).cpu().numpy()
-    _, first, inverse = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    weight = np.bincount(inverse.ravel(), weights=rows.weight.cpu().numpy())
-    order = np.argsort(first)
-    own = torch.from_numpy(first[order]).to(rows.task.device)
-    merged = torch.from_numpy(weight[order]).to(rows.weight)
-    return replace(rows, x=rows.x[own], y=rows.y[own], task=rows.task[own], weight=merged)
+    place: dict[bytes, int] = {}
+    same = np.empty(len(rows.y), dtype=np.int64)  # the number of each row's first copy
+    for start in range(0, len(same), PART):
+        columns = (rows.x, rows.y, rows.task)
+        x, y, task = ((column[start : start + PART] + 0).cpu().numpy() for column in columns)  # + 0: -0.0 is 0.0
+        for n in range(len(y)):
+            key = blake2b(x[n].tobytes() + y[n].tobytes() + task[n].tobytes(), digest_size=16).digest()
+            same[start + n] = place.setdefault(key, len(place))
+    first = torch.from_numpy(np.unique(same, return_index=True)[1]).to(rows.task.device)
+    weight = torch.from_numpy(np.bincount(same, weights=rows.weight.cpu().numpy())).to(rows.weight)
+    return replace(rows.take(first), weight=weight)
 
 
 def make_feature_map(settings: Settings, method: Method, rows: Rows, found: Selection, seed: int) -> FeatureMap:

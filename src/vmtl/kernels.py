@@ -194,7 +194,12 @@ class KernelMap(FeatureMap):
 
 
 def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:
-    """The map that has these buffers."""
+    """The map that has these buffers; early files have the sorted columns after standardising, as ``column``."""
+    if "views.column" in tensors:
+        unit, origin = tensors["views.unit"].mT, tensors["views.origin"].mT  # (G, D, 1)
+        values = tensors["views.column"] * unit + origin
+        tensors = {**tensors, "views.values": values}
+        del tensors["views.column"]
     if "landmarks" in tensors:
         groups, landmarks, size_in = tensors["landmarks"].shape
         make: Callable[[], FeatureMap] = partial(KernelMap, groups, landmarks, size_in, tensors["projection"].shape[-1])

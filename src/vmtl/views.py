@@ -31,7 +31,7 @@ class Views(nn.Module):
     unit: Tensor
     centre: Tensor
     deviation: Tensor
-    column: Tensor
+    values: Tensor
     cumulative: Tensor
     shift: Tensor
     scale: Tensor
@@ -42,7 +42,7 @@ class Views(nn.Module):
         self.register_buffer("unit", torch.ones(groups, 1, size))
         self.register_buffer("centre", torch.zeros(groups, 1, size))
         self.register_buffer("deviation", torch.ones(groups, 1, size))
-        self.register_buffer("column", torch.zeros(groups, size, rows))  # sorted values of each column
+        self.register_buffer("values", torch.zeros(groups, size, rows))  # sorted values of each column
         self.register_buffer("cumulative", torch.zeros(groups, size, rows + 1))  # weight below each of them
         self.register_buffer("shift", torch.zeros(groups, len(VIEWS), 1, size))
         self.register_buffer("scale", torch.ones(groups, len(VIEWS), 1, 1))
@@ -52,7 +52,7 @@ class Views(nn.Module):
         """The views of one group of rows x (n, D) with weights p (n,) that sum to 1."""
         made = cls(1, *x.shape).to(x)
         value, order = x.T.sort(dim=-1)  # (D, n)
-        made.column[0] = value
+        made.values[0] = value
         made.cumulative[0, :, 1:] = p[order].cumsum(-1)
         if standardise:
             made.origin[0] = p @ x
@@ -70,12 +70,12 @@ class Views(nn.Module):
     @classmethod
     def stack(cls, parts: list[Views]) -> Views:
         """One set of views per group, padded to one number of rows."""
-        rows = max(part.column.shape[-1] for part in parts)
+        rows = max(part.values.shape[-1] for part in parts)
         made = cls(len(parts), rows, parts[0].centre.shape[-1]).to(parts[0].centre)
         for group, part in enumerate(parts):
-            own = part.column.shape[-1]
-            made.column[group] = torch.inf
-            made.column[group, :, :own] = part.column[0]
+            own = part.values.shape[-1]
+            made.values[group] = torch.inf
+            made.values[group, :, :own] = part.values[0]
             made.cumulative[group] = part.cumulative[0, :, -1:]
             made.cumulative[group, :, : own + 1] = part.cumulative[0]
             for name in ("origin", "unit", "centre", "deviation", "shift", "scale"):
@@ -92,7 +92,7 @@ class Views(nn.Module):
 
     def _range(self, task: Tensor | None) -> tuple[Tensor, Tensor]:
         """Smallest and largest training value of each column, (1, D) or (T, 1, D); groups are padded with infinity."""
-        column = pick(self.column, task)
+        column = pick(self.values, task)
         return column[..., 0].unsqueeze(-2), column.masked_fill(column.isinf(), -torch.inf).amax(-1).unsqueeze(-2)
 
     def _view(self, v: int, x: Tensor, task: Tensor | None = None) -> Tensor:
@@ -114,7 +114,7 @@ class Views(nn.Module):
 
     def _rank(self, x: Tensor, task: Tensor | None) -> Tensor:
         """Weight of the training rows below, plus half of those equal, minus 1/2."""
-        column, cumulative = pick(self.column, task), pick(self.cumulative, task)  # (D, m) or (T, D, m)
+        column, cumulative = pick(self.values, task), pick(self.cumulative, task)  # (D, m) or (T, D, m)
         if column.dim() == 2:
             return self._rank_of(x.flatten(0, -2).T.contiguous(), column, cumulative).T.reshape(x.shape)
         return self._rank_of(x.mT.contiguous(), column, cumulative).mT

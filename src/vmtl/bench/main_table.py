@@ -42,7 +42,7 @@ def _table(suite: Suite, rows: list[Row]) -> Table:
     notes: list[str] = []
     columns = ["method", "preset", *(f"{task} (paper)" if has_paper else task for task in tasks), f"{metric}, mean"]
     columns += ["paper", "difference"] if has_paper else []
-    columns += ["VMTL minus this, paired", "won / tied / lost", *more, "fit, s"]
+    columns += ["VMTL's gain, paired", "won / tied / lost", *more, "fit, s"]
     columns += ["oracle: chosen on test labels"] if oracles else []
     body = []
     for row in honest:

@@ -10,7 +10,7 @@ from vmtl.bench.layouts import suite_tables
 from vmtl.bench.main_table import OURS, compare
 from vmtl.bench.progress import clock
 from vmtl.bench.records import Record
-from vmtl.bench.rows import LOWER_IS_BETTER, Row, best, collect, settings_of
+from vmtl.bench.rows import Row, best, collect, settings_of
 from vmtl.bench.statistics import Paired
 from vmtl.bench.suite import Suite
 from vmtl.bench.tables import Table, number, signed, to_html, to_markdown
@@ -49,8 +49,9 @@ def _cost_lines(runs: Sequence[Record], command: str) -> list[str]:
         f"Each job had one thread: {clock(seconds)} of wall-clock time in all jobs together, {clock(cpu)} of CPU time, "
         f"at most {peak:,.0f} MiB of memory each, on {'; '.join(machines)}.",
         f"Versions: {versions}.",
-        "Accuracy and ECE are in percent; differences are in points. Linear rows are scikit-learn's logistic "
-        "regression or ridge. A difference counts as sure where its paired 95 % interval leaves out 0.",
+        "Accuracy and ECE are in percent; differences are in points. VMTL's gain over a row is positive where VMTL is "
+        "better, also where a lower score is better. Linear rows are scikit-learn's logistic regression or ridge. "
+        "A difference counts as sure where its paired 95 % interval leaves out 0.",
     ]
 
 
@@ -66,8 +67,8 @@ def _verdict_table(suites: Sequence[Suite], records: Mapping[str, Record]) -> Ta
             if (line := _verdict(suite.metric, own)) is not None:
                 body.append((f"{setting[0]} {setting[2]:g} % ({setting[1]})", suite.metric, *line))
     columns = (
-        "set", "score", "VMTL, default", "best other method", "VMTL minus it", "best linear row", "VMTL minus it",
-        "best linear row on VMTL's features", "VMTL minus it",
+        "set", "score", "VMTL, default", "best other method", "VMTL's gain", "best linear row", "VMTL's gain",
+        "best linear row on VMTL's features", "VMTL's gain",
     )  # fmt: skip
     return Table("Who wins", columns, tuple(body), footnotes=(_tally(body),))
 
@@ -93,8 +94,7 @@ def _difference(metric: str, found: Paired | None) -> str:
     if found is None:
         return "–"
     verdict = "even" if not found.sure else "ahead" if found.difference.mean > 0 else "behind"
-    note = " (lower is better)" if metric in LOWER_IS_BETTER else ""
-    return f"{signed(found.difference.mean, metric)}{note}, {verdict}"
+    return f"{signed(found.difference.mean, metric)}, {verdict}"
 
 
 def _tally(body: Sequence[Sequence[str]]) -> str:

@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from report_models import EVEN, UNEVEN, Case
+from report_models import EVEN, UNEVEN, Case, make_case
 from scipy.stats import ttest_rel
 
 from vmtl import metrics
+from vmtl.cli.report import fit_others
 from vmtl.report import (
     Control,
     Labelled,
@@ -167,3 +168,11 @@ def test_rows_that_were_in_training_are_counted(request: pytest.FixtureRequest, 
     assert count_repeated(case.model, case.evidence, train, mixed) == 7
     other = Labelled(train.X, train.y, np.full(60, "a task of another table", dtype=object))
     assert count_repeated(case.model, case.evidence, other, mixed) == 0
+
+
+def test_a_control_is_fitted_where_there_is_something_to_explain(class_case: Case) -> None:
+    """Two tasks have nobody to prefer."""
+    for case, wanted in ((class_case, True), (make_case("class", ("a", "b"), steps=3), False)):
+        found, control = fit_others(case.model, case.evidence, case.train, case.test, ["pooled_linear"], 1, False)
+        assert list(found) == ["pooled_linear"]
+        assert (control is not None) == wanted

@@ -144,6 +144,17 @@ def test_tied_maps_are_drawn_once(class_case: Case) -> None:
     assert "beta is tied to alpha" in text
 
 
+def test_the_best_regression_has_the_least_error(real_case: Case) -> None:
+    own = real_case.evidence
+    assert own.mean is not None
+    better, worse = (replace(own, mean=own.y + factor * (own.mean - own.y)) for factor in (0.5, 2.0))
+    mean = own.mean_score()
+    text = words(render(real_case.model, own, {"qian": worse, "pooled": better}))
+    assert f"Best mean over tasks: Pooled {mean / 2:.3f}; this model {mean:.3f}, place 2 of 3." in text
+    text = words(render(real_case.model, own, {"qian": worse}))
+    assert f"Best mean over tasks: this model {mean:.3f}, of 2 methods; next Qian et al. {2 * mean:.3f}." in text
+
+
 def test_the_best_method_is_named_and_comes_first(class_case: Case) -> None:
     own = class_case.evidence
     assert own.p is not None

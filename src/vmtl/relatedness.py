@@ -54,7 +54,7 @@ def mixture(similarity: Tensor, correlation: float) -> Mixture:
     others = ~torch.eye(n_tasks, dtype=torch.bool)
     powered = torch.where(others, similarity.clamp_min(0) ** POWER + 1e-4, 0.0)
     alpha = powered / powered.sum(-1, keepdim=True).clamp_min(1e-12)
-    b = torch.where(others, ALIKE * similarity, 1.0)
+    b = _covariance(similarity)
     spread = torch.einsum("ti,ij,tj->t", alpha, b, alpha).clamp_min(1e-12)
     usual = ALIKE / math.sqrt(ALIKE + (1 - ALIKE) / max(1, n_tasks - 1))
     kappa = (alpha * b).sum(-1) / spread.sqrt() / usual

@@ -18,10 +18,10 @@ from vmtl.heads import Moments, sample_logits
 from vmtl.likelihoods import Categorical, GaussianNoise, log_softmax_
 from vmtl.noise import Noise, antithetic
 from vmtl.predictive import Predictor
-from vmtl.priors import Context, linear_bound, row_bound
+from vmtl.priors import Context, gumbel_mixture_z, linear_bound, row_bound
 from vmtl.priors.gumbel_mixture import GumbelMixtureW
 from vmtl.priors.linear_bound import LinearBound
-from vmtl.priors.mixture_kl import mixture_kl
+from vmtl.priors.mixture_kl import FORMS, mixture_kl
 
 T, N, C, K = 3, 7, 4, 5
 CPU = torch.device("cpu")
@@ -129,13 +129,15 @@ def test_bound_of_rows(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_bound, "CHUNK", chunk)
     generator = torch.Generator().manual_seed(2)
     q = Gaussian(leaf(generator, 6, K), leaf(generator, 6, K, positive=True))
-    components = Gaussian(leaf(generator, 4, 3, K), leaf(generator, 4, 3, K, positive=True)).detach()
+    components = Gaussian(leaf(generator, 4, 3, K), leaf(generator, 4, 3, K, positive=True))
     weights = leaf(generator, 6, 3, positive=True)
     place = torch.tensor([0, 1, 1, 3, 2, 0])
     fast = row_bound.row_bound(q, components, weights, place)
     single = Gaussian(q.mean[:, None], q.scale[:, None])
     plain = mixture_kl("bound", single, components.at(place), weights[:, None]).squeeze(-1)
-    assert_same(fast, plain, [q.mean, q.scale, weights])
+    assert_same(fast, plain, [q.mean, q.scale, weights, components.mean, components.scale])
+    without = row_bound.row_bound(q, components.detach(), weights, place)
+    assert_same(without, fast, [q.mean, q.scale, weights])
 
 
 def context(encoder: torch.nn.Module, rows: Rows, repeats: bool) -> tuple[Context, Tensor]:
@@ -164,6 +166,26 @@ def test_bound_of_a_linear_encoder(kind: str, gradient: str, repeats: bool, monk
     monkeypatch.setattr(LinearBound, "fits", lambda *_: False)
     plain = model.prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
     assert_same(fast, plain, leaves)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("gradient", ["detached", "both"])
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_prior_of_z_task_by_task(kind: str, gradient: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In pieces of one task, each made again on the way back: the same values and gradients as all at once."""
+    rows = PROBLEMS[kind].rows()
+    model = build("vmtl", rows, replace(SMALL, encoder="mlp", kl_form=form, prior_gradient_z=gradient))
+    assert model.prior_z is not None
+    found = []
+    for size in (1, 10**9):
+        monkeypatch.setattr(gumbel_mixture_z, "PIECE", size)
+        ctx, logits = context(model.encoder, rows, repeats=True)
+        loss = model.prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
+        weight = torch.tensor([0.5, 1.0, 2.0], dtype=loss.dtype)
+        leaves = [*model.encoder.parameters(), logits]
+        found.append([loss, *torch.autograd.grad((weight * loss).sum(), leaves)])
+    for one, two in zip(*found, strict=True):
+        torch.testing.assert_close(one, two, atol=1e-10, rtol=1e-9)
 
 
 @pytest.mark.parametrize("sharing", [1.0, 0.9])

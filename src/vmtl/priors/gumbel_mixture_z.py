@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from vmtl.attention import Attention
 from vmtl.batches import Rows
 from vmtl.distributions import Gaussian, Posterior, standard_normal_kl
 from vmtl.encoders import Encoder, KernelEncoder, LinearEncoder
 from vmtl.gumbel import renormalise
-from vmtl.noise import Noise
 from vmtl.priors.base import Context, PriorSettings, ZPrior
 from vmtl.priors.linear_bound import LinearBound
 from vmtl.priors.mixture_kl import mixture_kl
@@ -18,6 +18,9 @@ from vmtl.priors.row_bound import row_bound
 
 #: Numbers in one piece of the table of distances.
 CHUNK = 8_000_000
+#: Numbers in the components of the tasks that are worked on at once; with gradients, each piece is made again on
+#: the way back, so that a step with many tasks stays in the cache and its memory does not grow with their square.
+PIECE = 1_000_000
 
 
 class GumbelMixtureZ(ZPrior):
@@ -38,6 +41,7 @@ class GumbelMixtureZ(ZPrior):
         self._others = pairs[pairs != everyone[:, None]].view(len(everyone), -1)  # (T, T-1)
         self._full_support = bool(rows.class_mask.all())
         self._some_alone = not bool(attention.support.any(-1).all())
+        self._sampled = settings.kl_form == "monte-carlo"
         self._linear: LinearBound | None = None
         self._table: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
 
@@ -47,16 +51,23 @@ class GumbelMixtureZ(ZPrior):
             return self._fixed_kl(context.encoder, context)
         if self.settings.kl_form == "bound" and LinearBound.fits(context.encoder, self.rows):
             return self._linear_kl(q_z, context)
-        rows, place = context.batch.index.unique(return_inverse=True)  # a batch may hold a row many times
-        weights = self._weights(context.beta, context.batch.index)  # (T, N, T-1)
-        detached = self.settings.gradient_z == "detached"
-        with torch.set_grad_enabled(not detached and torch.is_grad_enabled()):
-            components = self._components(context.encoder, rows)  # (U, T-1, K)
-        if detached and self.settings.kl_form == "bound":
-            flat = Gaussian(q_z.mean.flatten(0, 1), q_z.scale.flatten(0, 1))
-            divergence = row_bound(flat, components, weights.flatten(0, 1), place.flatten()).view_as(place)
+        index = context.batch.index
+        weights = self._weights(context.beta, index)  # (T, N, T-1)
+        eps = context.noise.normal(self.settings.draws, *q_z.mean.shape) if self._sampled else None
+        keep_graph = self.settings.gradient_z != "detached" and torch.is_grad_enabled()
+
+        def of_tasks(start: int, stop: int) -> Tensor:
+            own = Gaussian(q_z.mean[start:stop], q_z.scale[start:stop])
+            noise = None if eps is None else eps[:, start:stop]
+            return self._divergence(context.encoder, own, index[start:stop], weights[start:stop], noise)
+
+        step = max(1, PIECE // (q_z.mean[0].numel() * weights.shape[-1]))
+        pieces = [(start, min(start + step, len(index))) for start in range(0, len(index), step)]
+        if len(pieces) > 1 and keep_graph:
+            parts = [checkpoint(of_tasks, *piece, use_reentrant=False, preserve_rng_state=False) for piece in pieces]
         else:
-            divergence = self._plain_kl(q_z, components.at(place), weights, context.noise)
+            parts = [of_tasks(*piece) for piece in pieces]
+        divergence = torch.cat(parts)
         if self._some_alone:
             divergence = torch.where(self._alone(context), standard_normal_kl(q_z), divergence)
         return context.batch.mean(divergence)
@@ -76,12 +87,19 @@ class GumbelMixtureZ(ZPrior):
             found = found + context.batch.mean(standard_normal_kl(q_z) * self._alone(context))
         return found
 
-    def _plain_kl(self, q_z: Gaussian, components: Gaussian, weights: Tensor, noise: Noise) -> Tensor:
-        """KL of every row to its components (T, N, T-1, K), in the form of the settings: (T, N)."""
-        form, shape = self.settings.kl_form, q_z.mean.shape
-        eps = noise.normal(self.settings.draws, *shape).unsqueeze(-2) if form == "monte-carlo" else None
-        q = Gaussian(q_z.mean.unsqueeze(-2), q_z.scale.unsqueeze(-2))  # (T, N, 1, K)
-        return mixture_kl(form, q, components, weights.unsqueeze(-2), eps).squeeze(-1)
+    def _divergence(
+        self, encoder: Encoder, q_z: Gaussian, index: Tensor, weights: Tensor, eps: Tensor | None
+    ) -> Tensor:
+        """KL of the rows ``index`` (T', N) of some tasks to their components, in the form of the settings: (T', N)."""
+        rows, place = index.unique(return_inverse=True)  # a batch may hold a row many times
+        with torch.set_grad_enabled(self.settings.gradient_z != "detached" and torch.is_grad_enabled()):
+            components = self._components(encoder, rows)  # (U, T-1, K)
+        if self.settings.kl_form == "bound":
+            flat = Gaussian(q_z.mean.flatten(0, 1), q_z.scale.flatten(0, 1))
+            return row_bound(flat, components, weights.flatten(0, 1), place.flatten()).view_as(place)
+        q = Gaussian(q_z.mean.unsqueeze(-2), q_z.scale.unsqueeze(-2))  # (T', N, 1, K)
+        noise = None if eps is None else eps.unsqueeze(-2)
+        return mixture_kl(self.settings.kl_form, q, components.at(place), weights.unsqueeze(-2), noise).squeeze(-1)
 
     def _weights(self, beta: Tensor, index: Tensor) -> Tensor:
         """beta of the other tasks for every row of ``index`` (T, N), restricted to those with its class."""

@@ -10,6 +10,7 @@ from scipy import stats
 
 from vmtl.bench.statistics import (
     holm,
+    lost_rows_p_value,
     negative_transfer,
     paired,
     sampling_half_width,
@@ -57,6 +58,17 @@ def test_worse_p_value_is_the_one_sided_t_test() -> None:
     assert worse_p_value(gains) == pytest.approx(stats.ttest_1samp(gains, 0, alternative="less").pvalue)
     assert worse_p_value([-1.0]) == 1.0
     assert worse_p_value([-0.1, -0.1]) == 0.0
+
+
+@pytest.mark.parametrize("lost", range(1, 9))
+def test_rows_lost_on_one_split_have_the_least_p_value_of_mcnemars_test(lost: int) -> None:
+    """Seeds that repeat one split are no sample of rows: one row of 140 lost, always the same, proves nothing."""
+    least = min(stats.binomtest(lost + both, lost + 2 * both, alternative="greater").pvalue for both in range(30))
+    gains = [-lost / 140] * 5
+    assert lost_rows_p_value(gains, 140) == pytest.approx(least)
+    found = negative_transfer({"a": gains, "b": [0.1] * 5}, {"a": 140, "b": 300})
+    assert list(found) == (["a"] if 2 * least < 0.05 else [])
+    assert lost_rows_p_value([0.1, 0.2], 140) == 1.0
 
 
 def test_negative_transfer_names_the_task_that_lost() -> None:

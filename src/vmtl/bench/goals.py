@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vmtl.bench.main_table import task_gains
+from vmtl.bench.main_table import hurt_tasks
 from vmtl.bench.records import Record
 from vmtl.bench.rows import LOWER_IS_BETTER, Row, best, collect, settings_of
-from vmtl.bench.statistics import negative_transfer, paired, t_interval
+from vmtl.bench.statistics import paired, t_interval
 from vmtl.bench.suite import Suite
 
 #: Training rows up to which the time of a default fit has a goal.
@@ -188,7 +188,7 @@ def _transfer_goal(settings: Sequence[Setting]) -> Goal:
         alone = next((row for row in setting.references if row.key.method == "per_task_linear" and row.runs), None)
         if alone is not None:
             tested = True
-            worse = negative_transfer(task_gains(setting.metric, setting.ours, alone))
+            worse = hurt_tasks(setting.metric, setting.ours, alone)
             hurt += [f"{setting.data} {setting.fraction:g} % {task}" for task in worse]
     what = "tasks with negative transfer, Holm-corrected"
     return Goal(what, "0", float(len(hurt)), not hurt, ", ".join(hurt)) if tested else Goal(what, "0", None, None)

@@ -157,6 +157,14 @@ def task_gains(metric: str, row: Row, other: Row) -> dict[str, list[float]]:
     return gains
 
 
+def hurt_tasks(metric: str, row: Row, alone: Row) -> dict[str, float]:
+    """Tasks with negative transfer: name to p-value; by test rows on the paper's split, else over splits."""
+    n_test = None
+    if row.key.split == "paper" and metric == "accuracy":
+        n_test = {name: scores["n_test"] for run in row.runs.values() for name, scores in run["tasks"].items()}
+    return negative_transfer(task_gains(metric, row, alone), n_test)
+
+
 def _transfer_notes(metric: str, rows: Sequence[Row]) -> list[str]:
     """A warning for every method under which some task is worse off than alone."""
     alone = next((row for row in _references(rows) if row.key.method == "per_task_linear"), None)
@@ -166,7 +174,7 @@ def _transfer_notes(metric: str, rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row.key.is_reference or not row.runs:
             continue
-        if hurt := negative_transfer(task_gains(metric, row, alone)):
+        if hurt := hurt_tasks(metric, row, alone):
             listed = ", ".join(f"{task} (p = {p:.2g})" for task, p in hurt.items())
             preset = f" [{row.key.preset}]"
             notes.append(

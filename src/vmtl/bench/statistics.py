@@ -93,11 +93,26 @@ def worse_p_value(gains: Sequence[float]) -> float:
     return float(stats.t.cdf(values.mean() / (spread / math.sqrt(len(values))), len(values) - 1))
 
 
-def negative_transfer(gains: Mapping[str, Sequence[float]], level: float = LEVEL) -> dict[str, float]:
+def lost_rows_p_value(gains: Sequence[float], n_test: int) -> float:
+    """The least p-value that McNemar's test can have for the rows that were lost net: 2^-lost.
+
+    Where all runs share one split, seeds repeat the same test rows, and a t-test over them says nothing about others.
+    The rows on which two classifiers differ are at least those lost net; if there are more, the p-value is larger.
+    """
+    return float(0.5 ** max(0.0, -float(np.mean(gains)) * n_test))
+
+
+def negative_transfer(
+    gains: Mapping[str, Sequence[float]], n_test: Mapping[str, int] | None = None, level: float = LEVEL
+) -> dict[str, float]:
     """Tasks that are worse off than alone, with Holm's correction over tasks: name to adjusted p-value.
 
-    gains : per task, its gain over the per-task reference row on every split.
+    gains : per task, its gain over the per-task reference row on every run; n_test : per task, its test rows, if all
+    runs share them and gains are of accuracy.
     """
     names = list(gains)
-    adjusted = holm([worse_p_value(gains[name]) for name in names])
-    return {name: p for name, p in zip(names, adjusted, strict=True) if p < 1 - level}
+    if n_test is None:
+        values = [worse_p_value(gains[name]) for name in names]
+    else:
+        values = [lost_rows_p_value(gains[name], n_test[name]) for name in names]
+    return {name: p for name, p in zip(names, holm(values), strict=True) if p < 1 - level}

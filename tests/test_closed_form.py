@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from sklearn.metrics import log_loss
 from torch.nn import functional as F
 
 from toys import SMALL, build, toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor, closed_form, fitting
 from vmtl.batches import FullBatch, Rows
+from vmtl.closed_form import error_variances
 from vmtl.fitting import draft
 from vmtl.heads import logit_moments
 from vmtl.kernels import apply_map
@@ -136,6 +138,46 @@ def test_solved_means_and_noise_are_not_trained_and_the_error_is_calibrated():
     mean, std = full.predict(x[~train], tasks=task[~train], return_std=True)
     standardised = (y[~train] - mean) / std
     assert 0.8 < standardised.std() < 1.25
+
+
+def test_variances_of_tasks_equal_numerical_integration(monkeypatch):
+    """E[s_t^2 | errors] and the weight of each (nu, s^2), by quadrature over s_t^2."""
+    degrees, ratios = [8.0, 64.0], [0.5, 1.0]
+    monkeypatch.setattr(closed_form, "DEGREES", torch.tensor(degrees, dtype=torch.float64))
+    monkeypatch.setattr(closed_form, "RATIOS", torch.tensor(ratios, dtype=torch.float64))
+    square, count = np.array([3.0, 20.0, 8.0]), np.array([6.0, 9.0, 4.0])
+    v = np.exp(np.linspace(-8, 8, 20001))
+    weights, means = [], []
+    for nu in degrees:
+        for ratio in ratios:
+            s2 = ratio * square.sum() / count.sum()
+            prior = stats.invgamma(nu / 2, scale=nu * s2 / 2).pdf(v)
+            joint = [prior * v ** (-n / 2) * np.exp(-q / (2 * v)) for q, n in zip(square, count, strict=True)]
+            total = [np.trapezoid(value, v) for value in joint]
+            weights.append(np.prod(total))
+            means.append([np.trapezoid(v * value, v) / t for value, t in zip(joint, total, strict=True)])
+    expected = np.array(weights) / np.sum(weights) @ np.array(means)
+    found = error_variances(torch.from_numpy(square), torch.from_numpy(count))
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("spread", "own_loses", "one_loses"), [(0.0, 0.08, -0.005), (0.7, 0.03, 0.03), (1.0, 0.02, 0.1)]
+)
+def test_variances_beat_those_of_each_task_and_of_all(spread, own_loses, one_loses):
+    """Twenty draws of sixty tasks with eight errors each: the expected log likelihood of further errors."""
+    rng = np.random.default_rng(0)
+    truth = np.exp(spread * rng.normal(size=(20, 60)))
+    square = (truth[..., None] * rng.normal(size=(20, 60, 8)) ** 2).sum(-1)
+    own, common = square / 8, np.broadcast_to(square.mean(1, keepdims=True) / 8, square.shape)
+    count = torch.full((60,), 8.0, dtype=torch.float64)
+    found = np.stack([error_variances(torch.from_numpy(drawn), count).numpy() for drawn in square])
+
+    def nll(variance: np.ndarray) -> float:
+        return float(np.mean(np.log(variance) + truth / variance)) / 2
+
+    assert nll(own) - nll(found) > own_loses
+    assert nll(common) - nll(found) > one_loses
 
 
 @pytest.mark.parametrize(("method", "solved"), [("vmtl", True), ("vstl", False), ("vbmtl", True), ("bakker", False)])

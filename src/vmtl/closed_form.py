@@ -33,6 +33,9 @@ ROUNDS = ((2.0, 1.5), (2**0.5, 0.75))
 #: Belief about the log of the factor that calibrates a classifier, and its bound: the variance makes it hardly
 #: identifiable where rows are few.
 FACTOR_DEVIATION, FACTOR_RANGE = 0.3, 0.6
+#: Grid of nu and of s^2 over the mean square, where tasks have variances of their own.
+DEGREES = 2.0 ** torch.arange(2, 13, dtype=torch.float64)
+RATIOS = 2.0 ** torch.linspace(-2, 1, 25, dtype=torch.float64)
 #: Logs of the factors that are tried for the width of q(w); the belief about them is N(0, 1).
 WIDTHS = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
 
@@ -169,21 +172,34 @@ def start(model: Model, rows: Rows, covariance: Tensor) -> Tensor | None:
 def calibrate(model: Model, rows: Rows, residual: Tensor) -> None:
     """Noise of every task such that noise and model variance together are as large as its leave-one-out errors.
 
-    A task of few rows keeps to the errors of all: ten rows' worth of them are added to its own.
+    How far a task of few rows keeps to the errors of all is found from the errors themselves (``error_variances``).
     """
     assert isinstance(model.likelihood, GaussianNoise)
     batch = rows.batch(*rows.by_task)
     explained = batch.mean(logit_moments(model.encoder(batch.x), model.q_w()).variance.squeeze(-1))
     explained = explained * model.logit_scale.square()  # (T,)
-    square = residual.to(rows.x).square()
     count = rows.task_weight
-    own = count.new_zeros(len(count)).index_add(0, rows.task, rows.weight * square)
-    error = (own + 10 * own.sum() / count.sum()) / (count + 10)
+    own = count.new_zeros(len(count)).index_add(0, rows.task, rows.weight * residual.to(rows.x).square())
+    error = error_variances(own.double().cpu(), count.double().cpu()).to(count)
     noise = torch.maximum(error - explained, 0.1 * error).sqrt().clamp_min(model.likelihood.floor)
     common = (noise.log() * count).sum() / count.sum()
     model.likelihood.log_noise.fill_(float(common))
     if model.likelihood.log_own is not None:
         model.likelihood.log_own.copy_(noise.log() - common)
+
+
+def error_variances(square: Tensor, count: Tensor) -> Tensor:
+    """E[s_t^2] of errors e_tn ~ N(0, s_t^2), s_t^2 ~ Scaled-Inv-chi^2(nu, s^2), from their sums of squares: (T,).
+
+    Given nu and s^2 it is (nu s^2 + sum_n e_tn^2) / (nu + n_t - 2); nu and s^2 are averaged over a grid, with the
+    probability of all tasks' errors as weight. Tasks with errors alike get one variance, others their own.
+    """
+    nu, s2 = torch.meshgrid(DEGREES, float(square.sum() / count.sum()) * RATIOS, indexing="ij")
+    nu, s2 = nu.reshape(-1, 1), s2.reshape(-1, 1)  # (G, 1)
+    total, n = nu * s2 + square, nu + count  # (G, T)
+    log_p = torch.lgamma(n / 2) - torch.lgamma(nu / 2) + nu / 2 * (nu * s2).log() - n / 2 * total.log()
+    variance: Tensor = log_p.sum(-1).softmax(0) @ (total / (n - 2))
+    return variance
 
 
 @torch.no_grad()

@@ -114,6 +114,7 @@ class KernelMap(FeatureMap):
     def mix(self, shares: Tensor, size_out: int, scale: float = 1.0) -> KernelMap:
         """Fix the kernel's shares and find its first ``size_out`` principal components, times ``scale``."""
         shares = torch.where(shares < LEAST_SHARE, 0.0, shares).double()
+        self.coefficient.zero_()
         p, kernel = self.weight[0], self.landmarks.new_zeros(2 * self.weight.shape[1:])
         for v, part in zip(
             shares.nonzero().flatten().tolist(), self._kernels(self.landmarks, None, shares), strict=True

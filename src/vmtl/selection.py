@@ -18,9 +18,11 @@ from torch.nn import functional as F
 from vmtl.batches import Rows
 from vmtl.kernels import CANDIDATES, KernelMap
 
-#: Most rows that selection looks at.
-MAX_ROWS = 320
+#: Most rows on which everything is compared, and on which the best is then improved.
+MAX_ROWS, MORE_ROWS = 320, 1000
+#: Steps and first rate of both.
 STEPS, RATE = 40, 0.15
+MORE_STEPS, MORE_RATE = 15, 0.1
 #: Nats by which columns as they are must beat standardised ones in a table of mixed units.
 MIXED_UNITS = 5.0
 #: Range of the logit scale.
@@ -76,12 +78,18 @@ def thin(rows: Rows, limit: int, seed: int) -> Tensor:
 
 
 def select(rows: Rows, seed: int) -> Selection:
-    """The better of columns as they are and standardised columns, by the leave-one-out score."""
+    """The better of columns as they are and standardised columns, by the leave-one-out score.
+
+    Both are followed on few rows; the better one goes on from there on more of them.
+    """
     rows = rows.cpu()
-    rows = rows.take(thin(rows, MAX_ROWS, seed))
-    as_given, standardised = _climb(rows, False), _climb(rows, True)
-    handicap = MIXED_UNITS if mixed_units(rows.x) else 0.0
-    return standardised[1] if standardised[0] < as_given[0] + handicap else as_given[1]
+    few = rows.take(thin(rows, MAX_ROWS, seed))
+    as_given, standardised = _climb(few, False), _climb(few, True)
+    handicap = MIXED_UNITS if mixed_units(few.x) else 0.0
+    best = standardised if standardised.loss < as_given.loss + handicap else as_given
+    if len(rows.y) > len(few.y):
+        best = _climb(rows.take(thin(rows, MORE_ROWS, seed)), best.found.standardise, best)
+    return best.found
 
 
 def mixed_units(x: Tensor) -> bool:
@@ -90,25 +98,38 @@ def mixed_units(x: Tensor) -> bool:
     return x.shape[1] <= 100 and bool(deviation.max() > 10 * deviation.median())
 
 
-def _climb(rows: Rows, standardise: bool) -> tuple[float, Selection]:
+@dataclass(frozen=True)
+class _Peak:
+    """The best place of a climb: minus its score, what it means, and where it is."""
+
+    loss: float
+    found: Selection
+    log_shares: Tensor  # (V,)
+    numbers: Tensor  # (4,) logit rho, log lambda, log bias variance, log temperature
+
+
+def _climb(rows: Rows, standardise: bool, start: _Peak | None = None) -> _Peak:
     """Follow the gradient of the score over shares, rho, lambda, bias variance and temperature."""
     belief = CLASSES if rows.is_classification else TARGETS
     score = _Score(rows, belief, standardise)
-    log_shares = belief.shares().log().requires_grad_()
-    numbers = torch.tensor(belief.centre, dtype=torch.float64, requires_grad=True)
-    optimiser = torch.optim.Adam([log_shares, numbers], lr=RATE, betas=(0.8, 0.9))
-    best, found = math.inf, None
-    for step in range(STEPS):
-        optimiser.param_groups[0]["lr"] = RATE * (1 - 0.8 * step / STEPS)
+    log_shares, numbers = belief.shares().log(), torch.tensor(belief.centre, dtype=torch.float64)
+    steps, rate = STEPS, RATE
+    if start is not None:
+        log_shares, numbers, steps, rate = start.log_shares.clone(), start.numbers.clone(), MORE_STEPS, MORE_RATE
+    optimiser = torch.optim.Adam([log_shares.requires_grad_(), numbers.requires_grad_()], lr=rate, betas=(0.8, 0.9))
+    best = None
+    for step in range(steps):
+        optimiser.param_groups[0]["lr"] = rate * (1 - 0.8 * step / steps)
         loss = score(log_shares, numbers)
-        if float(loss.detach()) < best:
-            best, found = float(loss.detach()), score.reading(log_shares.softmax(0).detach())
+        if float(loss.detach()) < (math.inf if best is None else best.loss):
+            at = log_shares.detach().clone(), numbers.detach().clone()
+            best = _Peak(float(loss.detach()), score.reading(at[0].softmax(0)), *at)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    if found is None:
+    if best is None:
         raise FloatingPointError("The features are too extreme to select a kernel; scale the columns of X.")
-    return best, found
+    return best
 
 
 class _Score:

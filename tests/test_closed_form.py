@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy import stats
+from scipy import integrate, stats
 from sklearn.metrics import log_loss
 from torch.nn import functional as F
 
@@ -153,9 +153,9 @@ def test_variances_of_tasks_equal_numerical_integration(monkeypatch):
             s2 = ratio * square.sum() / count.sum()
             prior = stats.invgamma(nu / 2, scale=nu * s2 / 2).pdf(v)
             joint = [prior * v ** (-n / 2) * np.exp(-q / (2 * v)) for q, n in zip(square, count, strict=True)]
-            total = [np.trapezoid(value, v) for value in joint]
+            total = [integrate.trapezoid(value, v) for value in joint]
             weights.append(np.prod(total))
-            means.append([np.trapezoid(v * value, v) / t for value, t in zip(joint, total, strict=True)])
+            means.append([integrate.trapezoid(v * value, v) / t for value, t in zip(joint, total, strict=True)])
     expected = np.array(weights) / np.sum(weights) @ np.array(means)
     found = error_variances(torch.from_numpy(square), torch.from_numpy(count))
     np.testing.assert_allclose(found, expected, rtol=1e-4)

@@ -188,6 +188,24 @@ def test_prior_of_z_task_by_task(kind: str, gradient: str, form: str, monkeypatc
         torch.testing.assert_close(one, two, atol=1e-10, rtol=1e-9)
 
 
+def test_pieces_of_the_prior_of_z_keep_nothing_for_the_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that the graph holds on to: with pieces, none of the size of the components."""
+    rows = toy([6] * 12, classes=3).rows()
+    model = build("vmtl", rows, replace(SMALL, encoder="mlp", prior_gradient_z="both"))
+    assert model.prior_z is not None
+    batch = rows.batch(*rows.by_task)
+    beta = (1 - torch.eye(12, dtype=torch.float64)) / 11
+    kept = []
+    for size in (1, 10**9):
+        monkeypatch.setattr(gumbel_mixture_z, "PIECE", size)
+        q_z, held = model.encoder(batch.x), []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t, held=held: held.append(t.numel()) or t, lambda t: t):
+            model.prior_z.kl(q_z, Context(batch, model.encoder, beta, beta, noise()))
+        kept.append(sum(held))
+    components = 72 * 11 * SMALL.latent_dim
+    assert kept[0] < components < kept[1]
+
+
 @pytest.mark.parametrize("sharing", [1.0, 0.9])
 def test_bound_of_w_without_class_masks(sharing: float) -> None:
     rows = PROBLEMS["complete"].rows()

@@ -88,24 +88,24 @@ def test_what_few_rows_found_is_improved_on_more(classes, monkeypatch):
     """With more rows than are compared, the climb goes on over more of them and ends where they score better."""
     monkeypatch.setattr(selection, "MAX_ROWS", 30)
     rows = toy([40, 40, 40], classes=classes).rows()
-    few, all_rows = rows.take(thin(rows, 30, 0)), []
+    few, seen = rows.take(thin(rows, 30, 0)), []
     climbs = []
 
     def climb(own, standardise, start=None, real=selection._climb):
-        all_rows.append(len(own.y))
+        seen.append((len(own.y), start))
         climbs.append(real(own, standardise, start))
         return climbs[-1]
 
     monkeypatch.setattr(selection, "_climb", climb)
     found = select(rows, 0)
-    assert all_rows == [30, 30, 120]
     first, last = min(climbs[:2], key=lambda peak: peak.loss), climbs[2]
+    assert seen == [(30, None), (30, None), (120, first)]
     assert found is last.found
     score = _Score(rows, CLASSES if classes else TARGETS, found.standardise)
     assert last.loss < float(score(first.log_shares, first.numbers))
-    climbs.clear(), all_rows.clear()
+    seen.clear()
     select(few, 0)
-    assert all_rows == [30, 30]
+    assert seen == [(30, None), (30, None)]
 
 
 def test_thinning_takes_some_rows_of_some_tasks_if_there_are_many_and_is_seeded():

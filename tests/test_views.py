@@ -110,6 +110,12 @@ def test_one_kernel_is_scikit_learns_kernel_pca():
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-7)
 
 
+def test_a_map_that_is_mixed_again_forgets_its_first_kernel() -> None:
+    first, second = only("raw", "linear"), only("raw", "gauss")
+    again = KernelMap.learn(X, torch.ones(12), False).mix(first, 4).mix(second, 4)
+    torch.testing.assert_close(again(X), KernelMap.learn(X, torch.ones(12), False).mix(second, 4)(X))
+
+
 def test_stacked_maps_are_the_maps_one_by_one():
     first = KernelMap.learn(X[:5], torch.ones(5), True).mix(CLASSES.shares(), 6)
     second = KernelMap.learn(X[5:], torch.ones(7), True).mix(CLASSES.shares(), 6)

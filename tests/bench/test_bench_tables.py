@@ -105,6 +105,20 @@ def test_negative_transfer_is_named(suite: Suite) -> None:
     assert "Negative transfer under VMTL" not in notes
 
 
+def test_one_row_lost_is_negative_transfer_over_splits_but_not_on_one_split(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """VMTL loses one of 500 rows of each task in every run."""
+    monkeypatch.setitem(LEVEL, "vmtl", LEVEL["per_task_linear"] - 0.002)
+    for split, hurt in (("paper", 0), ("random", 2)):
+        (tmp_path / "made.toml").write_text(SUITE.replace('split = "paper"', f'split = "{split}"'))
+        suite = load_suites(tmp_path / "made.toml")[0]
+        notes = " ".join(suite_tables(suite, made_up(suite))[0].footnotes)
+        assert ("Negative transfer under VMTL [default]" in notes) == bool(hurt)
+        goals = {goal.what: goal for goal in measure_goals([suite], made_up(suite))}
+        assert goals["tasks with negative transfer, Holm-corrected"].value == hurt
+
+
 def test_missing_jobs_are_counted(suite: Suite) -> None:
     records = dict(list(made_up(suite).items())[:-3])
     assert "3 jobs of this table have no record yet." in suite_tables(suite, records)[0].footnotes

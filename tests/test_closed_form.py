@@ -140,6 +140,18 @@ def test_solved_means_and_noise_are_not_trained_and_the_error_is_calibrated():
     assert 0.8 < standardised.std() < 1.25
 
 
+def test_noise_of_tasks_depends_on_relative_weights_only():
+    rng = np.random.default_rng(0)
+    x, task = rng.normal(size=(60, 4)), np.repeat(np.arange(12), 5)
+    y = x @ rng.normal(size=4) + rng.normal(size=60) * (1 + task % 2)
+    light, usual = (
+        MultiTaskRegressor(random_state=0).fit(x, y, tasks=task, sample_weight=np.full(60, weight))
+        for weight in (1e-3, 1.0)
+    )
+    stds = [model.predict(x, tasks=task, return_std=True)[1] for model in (light, usual)]
+    np.testing.assert_allclose(*stds, rtol=0.05)
+
+
 def test_variances_of_tasks_equal_numerical_integration(monkeypatch):
     """E[s_t^2 | errors] and the weight of each (nu, s^2), by quadrature over s_t^2."""
     degrees, ratios = [8.0, 64.0], [0.5, 1.0]

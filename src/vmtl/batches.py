@@ -33,6 +33,12 @@ class Rows:
         )
 
     @cached_property
+    def unit(self) -> float:
+        """sum weight^2 / sum weight: the weight of a row that counts as one."""
+        weight = self.weight.double()
+        return float(weight.square().sum() / weight.sum())
+
+    @cached_property
     def label(self) -> Tensor:
         """(n,) the class of each row; 0 in regression, where all rows are of one kind."""
         return self.y if self.is_classification else torch.zeros_like(self.task)

@@ -180,7 +180,7 @@ def calibrate(model: Model, rows: Rows, residual: Tensor) -> None:
     explained = explained * model.logit_scale.square()  # (T,)
     count = rows.task_weight
     own = count.new_zeros(len(count)).index_add(0, rows.task, rows.weight * residual.to(rows.x).square())
-    error = error_variances(own.double().cpu(), count.double().cpu()).to(count)
+    error = error_variances(own.double().cpu() / rows.unit, count.double().cpu() / rows.unit).to(count)
     noise = torch.maximum(error - explained, 0.1 * error).sqrt().clamp_min(model.likelihood.floor)
     common = (noise.log() * count).sum() / count.sum()
     model.likelihood.log_noise.fill_(float(common))

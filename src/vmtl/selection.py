@@ -143,9 +143,8 @@ class _Score:
 
     def __init__(self, rows: Rows, belief: Belief, standardise: bool) -> None:
         self.standardise, self.belief = standardise, belief
-        weight = rows.weight.double()
-        self.unit = float(weight.square().sum() / weight.sum())  # the weight of a row that counts as one
-        self.weight = weight / self.unit
+        self.unit = rows.unit
+        self.weight = rows.weight.double() / self.unit
         self.kernels = KernelMap.learn(rows.x, self.weight, standardise).centred_kernels()  # (V, n, n)
         self.label = rows.y if rows.is_classification else None
         target = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]

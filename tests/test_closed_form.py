@@ -152,6 +152,18 @@ def test_noise_of_tasks_depends_on_relative_weights_only():
     np.testing.assert_allclose(*stds, rtol=0.05)
 
 
+def test_no_errors_have_no_variance_and_one_wild_task_leaves_the_others_alone():
+    """A constant target, and sixty tasks of eight errors of which one has a variance of 10,000."""
+    x, task = np.random.default_rng(0).normal(size=(32, 3)), np.arange(32) % 4
+    model = MultiTaskRegressor(random_state=0).fit(x, np.zeros(32), tasks=task)
+    np.testing.assert_allclose(model.predict(x, tasks=task), 0, atol=1e-6)
+    square = torch.full((60,), 8.0, dtype=torch.float64)
+    square[0] = 80_000
+    found = error_variances(square, torch.full((60,), 8.0, dtype=torch.float64))
+    assert found[1:].max() < 2
+    assert found[0] > 5_000
+
+
 def test_variances_of_tasks_equal_numerical_integration(monkeypatch):
     """E[s_t^2 | errors] and the weight of each (nu, s^2), by quadrature over s_t^2."""
     degrees, ratios = [8.0, 64.0], [0.5, 1.0]

@@ -87,6 +87,7 @@ def test_tables_of_mixed_units_are_standardised_and_pixels_are_not():
 def test_what_few_rows_found_is_improved_on_more(classes, monkeypatch):
     """With more rows than are compared, the climb goes on over more of them and ends where they score better."""
     monkeypatch.setattr(selection, "MAX_ROWS", 30)
+    monkeypatch.setattr(selection, "MORE_ROWS", 100)
     rows = toy([40, 40, 40], classes=classes).rows()
     few, seen = rows.take(thin(rows, 30, 0)), []
     climbs = []
@@ -99,9 +100,9 @@ def test_what_few_rows_found_is_improved_on_more(classes, monkeypatch):
     monkeypatch.setattr(selection, "_climb", climb)
     found = select(rows, 0)
     first, last = min(climbs[:2], key=lambda peak: peak.loss), climbs[2]
-    assert seen == [(30, None), (30, None), (120, first)]
+    assert seen == [(30, None), (30, None), (100, first)]
     assert found is last.found
-    score = _Score(rows, CLASSES if classes else TARGETS, found.standardise)
+    score = _Score(rows.take(thin(rows, 100, 0)), CLASSES if classes else TARGETS, found.standardise)
     assert last.loss < float(score(first.log_shares, first.numbers))
     seen.clear()
     select(few, 0)

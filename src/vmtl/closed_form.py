@@ -35,7 +35,7 @@ ROUNDS = ((2.0, 1.5), (2**0.5, 0.75))
 FACTOR_DEVIATION, FACTOR_RANGE = 0.3, 0.6
 #: Grid of nu and of s^2 over the mean square, where tasks have variances of their own.
 DEGREES = 2.0 ** torch.arange(2, 13, dtype=torch.float64)
-RATIOS = 2.0 ** torch.linspace(-2, 1, 25, dtype=torch.float64)
+RATIOS = 2.0 ** torch.linspace(-10, 1, 67, dtype=torch.float64)
 #: Logs of the factors that are tried for the width of q(w); the belief about them is N(0, 1).
 WIDTHS = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
 
@@ -180,7 +180,7 @@ def calibrate(model: Model, rows: Rows, residual: Tensor) -> None:
     explained = explained * model.logit_scale.square()  # (T,)
     count = rows.task_weight
     own = count.new_zeros(len(count)).index_add(0, rows.task, rows.weight * residual.to(rows.x).square())
-    error = error_variances(own.double().cpu() / rows.unit, count.double().cpu() / rows.unit).to(count)
+    error = error_variances(own.cpu().double() / rows.unit, count.cpu().double() / rows.unit).to(count)
     noise = torch.maximum(error - explained, 0.1 * error).sqrt().clamp_min(model.likelihood.floor)
     common = (noise.log() * count).sum() / count.sum()
     model.likelihood.log_noise.fill_(float(common))
@@ -194,7 +194,10 @@ def error_variances(square: Tensor, count: Tensor) -> Tensor:
     Given nu and s^2 it is (nu s^2 + sum_n e_tn^2) / (nu + n_t - 2); nu and s^2 are averaged over a grid, with the
     probability of all tasks' errors as weight. Tasks with errors alike get one variance, others their own.
     """
-    nu, s2 = torch.meshgrid(DEGREES, float(square.sum() / count.sum()) * RATIOS, indexing="ij")
+    mean = float(square.sum() / count.sum())
+    if mean <= 0:  # no errors at all
+        return torch.zeros_like(square)
+    nu, s2 = torch.meshgrid(DEGREES, mean * RATIOS, indexing="ij")
     nu, s2 = nu.reshape(-1, 1), s2.reshape(-1, 1)  # (G, 1)
     total, n = nu * s2 + square, nu + count  # (G, T)
     log_p = torch.lgamma(n / 2) - torch.lgamma(nu / 2) + nu / 2 * (nu * s2).log() - n / 2 * total.log()

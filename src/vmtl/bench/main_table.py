@@ -157,10 +157,15 @@ def task_gains(metric: str, row: Row, other: Row) -> dict[str, list[float]]:
     return gains
 
 
+def _by_test_rows(metric: str, row: Row) -> bool:
+    """Whether all runs share one split, so that only its test rows can tell what is chance."""
+    return row.key.split == "paper" and metric == "accuracy"
+
+
 def hurt_tasks(metric: str, row: Row, alone: Row) -> dict[str, float]:
-    """Tasks with negative transfer: name to p-value; by test rows on the paper's split, else over splits."""
+    """Tasks with negative transfer: name to p-value, its least possible value on the paper's split."""
     n_test = None
-    if row.key.split == "paper" and metric == "accuracy":
+    if _by_test_rows(metric, row):
         n_test = {name: scores["n_test"] for run in row.runs.values() for name, scores in run["tasks"].items()}
     return negative_transfer(task_gains(metric, row, alone), n_test)
 
@@ -175,7 +180,8 @@ def _transfer_notes(metric: str, rows: Sequence[Row]) -> list[str]:
         if row.key.is_reference or not row.runs:
             continue
         if hurt := hurt_tasks(metric, row, alone):
-            listed = ", ".join(f"{task} (p = {p:.2g})" for task, p in hurt.items())
+            sign = "≥" if _by_test_rows(metric, row) else "="
+            listed = ", ".join(f"{task} (p {sign} {p:.2g})" for task, p in hurt.items())
             preset = f" [{row.key.preset}]"
             notes.append(
                 f"Negative transfer under {row.key.label}{preset}: worse than alone on {listed}, Holm-corrected."

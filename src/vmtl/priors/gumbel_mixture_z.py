@@ -19,8 +19,8 @@ from vmtl.priors.row_bound import row_bound
 #: Numbers in one piece of the table of distances.
 CHUNK = 8_000_000
 #: Numbers in the components of the tasks that are worked on at once; with gradients, each piece is made again on
-#: the way back, so that a step with many tasks stays in the cache and its memory does not grow with their square.
-PIECE = 1_000_000
+#: the way back, so that the memory of a step does not grow with the square of the tasks.
+PIECE = 4_000_000
 
 
 class GumbelMixtureZ(ZPrior):
@@ -41,7 +41,6 @@ class GumbelMixtureZ(ZPrior):
         self._others = pairs[pairs != everyone[:, None]].view(len(everyone), -1)  # (T, T-1)
         self._full_support = bool(rows.class_mask.all())
         self._some_alone = not bool(attention.support.any(-1).all())
-        self._sampled = settings.kl_form == "monte-carlo"
         self._linear: LinearBound | None = None
         self._table: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
 
@@ -53,13 +52,19 @@ class GumbelMixtureZ(ZPrior):
             return self._linear_kl(q_z, context)
         index = context.batch.index
         weights = self._weights(context.beta, index)  # (T, N, T-1)
-        eps = context.noise.normal(self.settings.draws, *q_z.mean.shape) if self._sampled else None
+        sampled = self.settings.kl_form == "monte-carlo"
+        eps = context.noise.normal(self.settings.draws, *q_z.mean.shape) if sampled else None
         keep_graph = self.settings.gradient_z != "detached" and torch.is_grad_enabled()
+        with torch.set_grad_enabled(keep_graph):
+            pool = self._pool(context.encoder)
 
         def of_tasks(start: int, stop: int) -> Tensor:
             own = Gaussian(q_z.mean[start:stop], q_z.scale[start:stop])
+            rows, place = index[start:stop].unique(return_inverse=True)  # a batch may hold a row many times
+            with torch.set_grad_enabled(keep_graph):
+                components = self._components(context.encoder, pool, rows)  # (U, T-1, K)
             noise = None if eps is None else eps[:, start:stop]
-            return self._divergence(context.encoder, own, index[start:stop], weights[start:stop], noise)
+            return self._divergence(own, components, place, weights[start:stop], noise)
 
         step = max(1, PIECE // (q_z.mean[0].numel() * weights.shape[-1]))
         pieces = [(start, min(start + step, len(index))) for start in range(0, len(index), step)]
@@ -88,12 +93,12 @@ class GumbelMixtureZ(ZPrior):
         return found
 
     def _divergence(
-        self, encoder: Encoder, q_z: Gaussian, index: Tensor, weights: Tensor, eps: Tensor | None
+        self, q_z: Gaussian, components: Gaussian, place: Tensor, weights: Tensor, eps: Tensor | None
     ) -> Tensor:
-        """KL of the rows ``index`` (T', N) of some tasks to their components, in the form of the settings: (T', N)."""
-        rows, place = index.unique(return_inverse=True)  # a batch may hold a row many times
-        with torch.set_grad_enabled(self.settings.gradient_z != "detached" and torch.is_grad_enabled()):
-            components = self._components(encoder, rows)  # (U, T-1, K)
+        """KL of the rows of some tasks to their components, in the form of the settings: (T', N).
+
+        where row ``place`` (T', N) of the components belongs to each row of q_z.
+        """
         if self.settings.kl_form == "bound":
             flat = Gaussian(q_z.mean.flatten(0, 1), q_z.scale.flatten(0, 1))
             return row_bound(flat, components, weights.flatten(0, 1), place.flatten()).view_as(place)
@@ -109,14 +114,12 @@ class GumbelMixtureZ(ZPrior):
             weights = renormalise(weights, support)
         return weights.expand(*index.shape, -1)
 
-    def _components(self, encoder: Encoder, rows: Tensor) -> Gaussian:
-        """q(z | f(x_n, D_i)) of the training rows ``rows`` (U,) and every other task: (U, T-1, K).
+    def _pool(self, encoder: Encoder) -> Tensor:
+        """The training rows, through the first affine layer where that commutes with the attention average: (n, F)."""
+        return encoder.first(self.rows.x[None]).squeeze(0) if encoder.commutes else self.rows.x
 
-        The first affine layer is applied to the pool, before the attention average.
-        """
-        pool = self.rows.x
-        if encoder.commutes:
-            pool = encoder.first(pool[None]).squeeze(0)  # (n, F)
+    def _components(self, encoder: Encoder, pool: Tensor, rows: Tensor) -> Gaussian:
+        """q(z | f(x_n, D_i)) of the training rows ``rows`` (U,) and every other task: (U, T-1, K)."""
         mixed = self.attention.mix(pool, rows, self._others[self.rows.task[rows]])  # (U, T-1, F)
         posterior = encoder.posterior(mixed)
         assert isinstance(posterior, Gaussian)

@@ -53,6 +53,7 @@ class _RowBound(torch.autograd.Function):
 
 
 def _pieces(m: Tensor, mean: Tensor) -> list[tuple[int, int]]:
+    """First and last row (not included) of every piece of the batch."""
     step = max(1, CHUNK // mean[0].numel())
     return [(start, min(start + step, len(m))) for start in range(0, len(m), step)]
 

@@ -127,7 +127,6 @@ def _climb(rows: Rows, standardise: bool, start: _Peak | None = None) -> _Peak:
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    best = best or start
     if best is None:
         raise FloatingPointError("The features are too extreme to select a kernel; scale the columns of X.")
     return best

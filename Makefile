@@ -39,7 +39,7 @@ test-full: lint
 test-lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip --disable-pip-version-check install --quiet --constraint constraints-lowest.txt --editable '.[tables]' pytest pytest-xdist hypothesis
-	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q tests/contract tests/test_estimators.py
+	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q tests/contract tests/estimators/test_estimators.py
 
 docs: .venv/.tested
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

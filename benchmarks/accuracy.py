@@ -15,15 +15,15 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from vmtl.bench.comparison import comparison_table, write_block
-from vmtl.bench.engines import Place, get_engine
-from vmtl.bench.goals import Goal, find_settings, measure_goals
-from vmtl.bench.layouts import suite_tables
-from vmtl.bench.progress import Watcher
-from vmtl.bench.records import load_records
-from vmtl.bench.runner import resolve, run_suites
-from vmtl.bench.suite import load_suites, narrow
-from vmtl.bench.tables import Table, to_markdown
+from comparison import comparison_table, write_block
+from goals import Goal, find_settings, measure_goals
+from vmtl.bench.results.layouts import suite_tables
+from vmtl.bench.results.tables import Table, to_markdown
+from vmtl.bench.run.engines import Place, get_engine
+from vmtl.bench.run.records import load_records
+from vmtl.bench.run.runner import resolve, run_suites
+from vmtl.bench.run.suite import load_suites, narrow
+from vmtl.bench.run.watcher import Watcher
 
 SUITE = Path(__file__).with_name("accuracy.toml")
 

@@ -64,7 +64,7 @@ def class_rows(n_tasks: int = 4, n_classes: int = 65, per_class: int = 3, size: 
     """Non-negative features around class centres, as many rows of every class in every task."""
     import torch
 
-    from vmtl.batches import Rows
+    from vmtl.data.rows import Rows
 
     generator = torch.Generator().manual_seed(0)
     y = torch.arange(n_classes).repeat(n_tasks * per_class)
@@ -78,7 +78,7 @@ def value_rows(n_tasks: int, n_rows: int, size: int = 28) -> Any:
     """Regression on a few columns, the rows spread evenly over the tasks."""
     import torch
 
-    from vmtl.batches import Rows
+    from vmtl.data.rows import Rows
 
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(n_rows, size, generator=generator)
@@ -90,10 +90,10 @@ def step(method: str, rows: Any, **options: Any) -> Callable[[], Any]:
     """One training step of a method with the paper's settings, both mixture priors detached."""
     import torch
 
+    from vmtl.config.presets import PRESETS
+    from vmtl.inference.variational.training import Trainer
     from vmtl.methods import METHODS
-    from vmtl.model import Layout, Model
-    from vmtl.presets import PRESETS
-    from vmtl.training import Trainer
+    from vmtl.model.model import Layout, Model
 
     settings = PRESETS["paper"].with_options(prior_gradient_w="detached", prior_gradient_z="detached", **options)
     model = Model(METHODS[method], settings, Layout.of(rows, torch.ones(1, rows.x.shape[1])))
@@ -190,9 +190,9 @@ def growth(bench: Bench) -> list[Row]:
 def default_fit(bench: Bench) -> list[Row]:
     """Office-Caltech, where the folder VMTL_DATA has it."""
     from vmtl import MultiTaskClassifier
-    from vmtl.bench.data import DATASETS, find_documents, find_file
+    from vmtl.bench.run.data import DATASETS, find_documents, find_file
+    from vmtl.data.splits import document_split
     from vmtl.datasets import load_office_caltech
-    from vmtl.splits import document_split
 
     name, entry = "default preset, fit on Office-Caltech 5 %", DATASETS["office-caltech"]
     folder = Path(os.environ["VMTL_DATA"]) if "VMTL_DATA" in os.environ else None

@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 
 from vmtl import MultiTaskClassifier
+from vmtl.data import Problem, random_split
 from vmtl.datasets import load_digits_domains
-from vmtl.problem import Problem
-from vmtl.splits import random_split
 
 
 def write_images(digits: Problem, folder: Path, per_class: int) -> int:

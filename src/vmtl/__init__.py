@@ -16,11 +16,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vmtl.config.presets import PRESETS
+    from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
-    from vmtl.method import Method
     from vmtl.methods import METHODS
-    from vmtl.presets import PRESETS
-    from vmtl.problem import Problem
+    from vmtl.model.method import Method
 
 __version__ = "0.1.0"
 
@@ -28,11 +28,11 @@ __all__ = ["METHODS", "PRESETS", "Method", "MultiTaskClassifier", "MultiTaskRegr
 
 _HOMES = {
     "METHODS": "vmtl.methods",
-    "PRESETS": "vmtl.presets",
-    "Method": "vmtl.method",
+    "PRESETS": "vmtl.config.presets",
+    "Method": "vmtl.model.method",
     "MultiTaskClassifier": "vmtl.estimators",
     "MultiTaskRegressor": "vmtl.estimators",
-    "Problem": "vmtl.problem",
+    "Problem": "vmtl.data.problem",
 }
 
 

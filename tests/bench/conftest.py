@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vmtl.bench.records import Record, comparable, load_records
+from vmtl.bench.run.records import Record, comparable, load_records
 
 SUITE = """
 title = "Small"

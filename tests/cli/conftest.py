@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli_tables import FEW, Run, make_table
 from typer.testing import CliRunner, Result
 
+from helpers.tables import FEW, Run, make_table
 from vmtl.cli import app
 
 

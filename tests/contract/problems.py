@@ -3,7 +3,7 @@
 Four classes and seven features: no two axes have the same length, so that an axis is known by its length.
 """
 
-from toys import Toy, toy
+from helpers.toys import Toy, toy
 
 PROBLEMS: list[Toy] = [
     toy([12], classes=4, features=7),

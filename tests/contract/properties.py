@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from sklearn.base import clone
 
-from toys import SMALL, Quiet, Toy, build, objective, permuted_state
+from helpers.toys import SMALL, Quiet, Toy, build, objective, permuted_state
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.batches import Rows
-from vmtl.model import Model
-from vmtl.settings import Settings
-from vmtl.training import Trainer
+from vmtl.config.settings import Settings
+from vmtl.data.rows import Rows
+from vmtl.inference.variational.training import Trainer
+from vmtl.model.model import Model
 
 #: The default preset's fixed features, and a small network with dropout and sampled logits as in the paper.
 KERNEL = replace(SMALL, latent_dim=9)

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-import properties
 import pytest
-from problems import PROBLEMS
 
-from toys import Toy
+from contract import properties
+from contract.problems import PROBLEMS
+from helpers.toys import Toy
 from vmtl import METHODS
-from vmtl.settings import Settings
+from vmtl.config.settings import Settings
 
 pytestmark = [
     pytest.mark.parametrize("method", METHODS),

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from vmtl.problem import Array, Problem
-from vmtl.splits import Split
+from vmtl._utils.types import Array
+from vmtl.data.problem import Problem
+from vmtl.data.splits import Split
 
 Reference = Callable[..., dict[str, float]]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from vmtl.data.splits import random_split
 from vmtl.datasets import load_digits_domains, load_rotated_digits
-from vmtl.splits import random_split
 
 Reference = Callable[..., dict[str, float]]
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vmtl.data.problem import Problem
+from vmtl.data.splits import document_split, random_split, read_split_document
 from vmtl.datasets import (
     image_folder,
     image_lists,
@@ -22,8 +24,6 @@ from vmtl.datasets.image_sets import ImageSet, load_image_set
 from vmtl.datasets.imageclef import IMAGECLEF
 from vmtl.datasets.office_caltech import OFFICE_CALTECH
 from vmtl.datasets.office_home import OFFICE_HOME
-from vmtl.problem import Problem
-from vmtl.splits import document_split, random_split, read_split_document
 
 LOADERS = [
     (OFFICE_HOME, load_office_home),

@@ -13,15 +13,9 @@ import pytest
 from sklearn.preprocessing import normalize
 
 from vmtl import MultiTaskClassifier
-from vmtl.datasets import (
-    load_digits_domains,
-    load_npz,
-    load_rotated_digits,
-    open_features,
-    row_batches,
-    save_npz,
-)
-from vmtl.splits import document_split, duplicate_groups
+from vmtl.data.duplicates import duplicate_groups
+from vmtl.data.splits import document_split
+from vmtl.datasets import load_digits_domains, load_npz, load_rotated_digits, open_features, row_batches, save_npz
 
 Reference = Callable[..., dict[str, float]]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from vmtl.data.splits import random_split
 from vmtl.datasets import load_school
-from vmtl.splits import random_split
 
 
 def test_school_as_published(real_data: Path) -> None:

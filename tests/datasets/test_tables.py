@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from vmtl import MultiTaskClassifier
+from vmtl.data.splits import random_split
 from vmtl.datasets import read_table
-from vmtl.splits import random_split
 
 
 def patients(n: int = 60) -> pd.DataFrame:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from reliable import Toy, make_toy
+
+from helpers.reliable import Toy, make_toy
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from reliable import Toy, make_toy
 from scipy import sparse
 
+from helpers.reliable import Toy, make_toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.persistence import ModelFileError
+from vmtl._utils.tensor_files import ModelFileError
 
 OPTIONS: dict[str, Any] = {"max_steps": 3, "random_state": 0}
 

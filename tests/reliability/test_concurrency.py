@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from reliable import RUN, Toy, digest, start_python
 
+from helpers.reliable import RUN, Toy, digest, start_python
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.checkpointing import CheckpointError
-from vmtl.threads import threads
+from vmtl._utils.threads import threads
+from vmtl.inference.variational.checkpoints import CheckpointError
 
 
 def fit(toy: Toy, seed: int, **options: Any) -> Any:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from reliable import RUN, Toy, digest, run_python
 from scipy import sparse
 
-import vmtl.inputs
+import vmtl.estimators.inputs
+from helpers.reliable import RUN, Toy, digest, run_python
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 
 OPTIONS: dict[str, Any] = {"max_steps": 6, "random_state": 7}
@@ -80,8 +80,8 @@ def test_predictions_do_not_depend_on_the_parts_they_are_streamed_in(toy: Toy, m
     real = fit(MultiTaskRegressor, toy)
     expected, values, features = (f(X, tasks=tasks) for f in (model.predict_proba, real.predict, model.encode))
     labels, spread = model.predict(X, tasks=tasks), real.uncertainty(X, tasks=tasks)
-    monkeypatch.setattr(vmtl.inputs, "PART_CELLS", 1)
-    assert len(vmtl.inputs.row_slices(X)) > 2
+    monkeypatch.setattr(vmtl.estimators.inputs, "PART_CELLS", 1)
+    assert len(vmtl.estimators.inputs.row_slices(X)) > 2
     assert (model.predict_proba(X, tasks=tasks) == expected).all()
     assert (model.predict(X, tasks=tasks) == labels).all()
     assert (model.encode(X, tasks=tasks) == features).all()

@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reliable import RUN, Toy, digest, make_toy, run_python, start_python
 
-from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor, checkpointing, persistence
-from vmtl.checkpointing import Checkpoint, CheckpointError
-from vmtl.training import DivergenceError
+from helpers.reliable import RUN, Toy, digest, make_toy, run_python, start_python
+from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
+from vmtl._utils import tensor_files
+from vmtl._utils.atomic_files import write_atomically
+from vmtl.inference.variational import checkpoints
+from vmtl.inference.variational.checkpoints import Checkpoint, CheckpointError
+from vmtl.inference.variational.training import DivergenceError
 
 #: Everything that a step can depend on: early stopping, noise, dropout and batches, closed-form priors.
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -59,7 +62,7 @@ def check_kills(name: str, folder: Path, kills: int) -> None:
 
 def saved_step(folder: Path) -> int:
     file = folder / "state.vmtl-checkpoint"
-    return int(persistence.load(file, "checkpoint")[0]["step"]) if file.exists() else 0
+    return int(tensor_files.load(file, "checkpoint")[0]["step"]) if file.exists() else 0
 
 
 @pytest.mark.parametrize("name", ["default", "closed-form prior"])
@@ -79,7 +82,7 @@ def test_every_step_is_a_place_to_resume(
     method: str, kind: Any, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Interrupted in the callback of two different steps, every method ends at the same bits."""
-    monkeypatch.setattr(checkpointing, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
     y = toy.labels if kind is MultiTaskClassifier else toy.values
     whole = kind(method=method, max_steps=12, random_state=1).fit(toy.X, y, tasks=toy.tasks)
 
@@ -162,10 +165,11 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(toy: Toy, tmp_path: Path) ->
     """The first checkpoints fit below the limit on file size, then the limit falls: as on a full disk."""
     script = """
 import resource, signal, sys
-from reliable import make_toy
-from vmtl import MultiTaskClassifier, checkpointing
+from helpers.reliable import make_toy
+from vmtl import MultiTaskClassifier
+from vmtl.inference.variational import checkpoints
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-checkpointing.EVERY_SECONDS = 0.0
+checkpoints.EVERY_SECONDS = 0.0
 toy = make_toy()
 def callback(progress):
     if progress.step == 4:
@@ -173,7 +177,7 @@ def callback(progress):
 model = MultiTaskClassifier(max_steps=9, random_state=0)
 try:
     model.fit(toy.X, toy.labels, tasks=toy.tasks, checkpoint=sys.argv[1], callback=callback)
-except checkpointing.CheckpointError as error:
+except checkpoints.CheckpointError as error:
     print(error)
 """
     folder = tmp_path / "run"
@@ -201,14 +205,14 @@ def test_a_read_only_folder_is_an_error(tmp_path: Path) -> None:
 import os, sys
 if len(sys.argv) > 2:
     os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
-from vmtl.checkpointing import Checkpoint, CheckpointError
+from vmtl.inference.variational.checkpoints import Checkpoint, CheckpointError
 try:
     Checkpoint(sys.argv[1], "run", 0).__enter__()
 except CheckpointError as error:
     print(error)
 """
     # imports need the rights that the run itself gives up
-    script = script.replace("if len", "from vmtl import checkpointing\nif len", 1)
+    script = script.replace("if len", "import vmtl.inference.variational.checkpoints\nif len", 1)
     out = run_python(script, folder, *(list(_unprivileged().values())[:1]))
     folder.chmod(0o755)
     assert "Cannot write checkpoints" in out
@@ -224,7 +228,7 @@ def test_a_file_in_place_of_the_folder_is_an_error(toy: Toy, tmp_path: Path) -> 
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever fails between the first byte and the rename, the old file stays and no litter is left."""
     file = tmp_path / "file"
-    persistence.write_atomically(file, b"old")
+    write_atomically(file, b"old")
 
     def fail(*_: Any) -> None:
         raise OSError(28, "No space left on device")
@@ -233,7 +237,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
         with monkeypatch.context() as patch:
             patch.setattr(os, name, fail)
             with pytest.raises(OSError, match="No space"):
-                persistence.write_atomically(file, b"new")
+                write_atomically(file, b"new")
         assert file.read_bytes() == b"old"
         assert list(tmp_path.iterdir()) == [file]
 
@@ -254,7 +258,7 @@ def test_two_runs_on_one_folder_are_detected(tmp_path: Path) -> None:
             Checkpoint(tmp_path, "run", 0).__enter__()
         script = """
 import sys
-from vmtl.checkpointing import Checkpoint, CheckpointError
+from vmtl.inference.variational.checkpoints import Checkpoint, CheckpointError
 try:
     Checkpoint(sys.argv[1], "run", 0).__enter__()
 except CheckpointError as error:
@@ -269,7 +273,7 @@ def test_a_diverging_run_never_checkpoints_broken_weights(
     toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The state in the folder is finite, and the estimator keeps the fit that it had."""
-    monkeypatch.setattr(checkpointing, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
     model = MultiTaskRegressor(encoder="linear", max_steps=8, random_state=0).fit(*toy[::2], tasks=toy.tasks)
     before = digest(model)
     model.set_params(learning_rate=1e30)
@@ -278,7 +282,7 @@ def test_a_diverging_run_never_checkpoints_broken_weights(
     assert digest(model) == before
     file = tmp_path / "state.vmtl-checkpoint"
     if file.exists():
-        _, tensors = persistence.load(file, "checkpoint")
+        _, tensors = tensor_files.load(file, "checkpoint")
         assert all(np.isfinite(v.numpy()).all() for k, v in tensors.items() if k.startswith("model."))
 
 

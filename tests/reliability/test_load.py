@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reliable import run_python
 
+from helpers.reliable import run_python
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
 MEGABYTE = 2**20

@@ -18,13 +18,15 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from reliable import Toy, make_toy, run_python
 
 import vmtl
-from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor, persistence
-from vmtl.persistence import ModelFileError
+from helpers.reliable import Toy, make_toy, run_python
+from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
+from vmtl._utils import tensor_files
+from vmtl._utils.atomic_files import write_atomically
+from vmtl._utils.tensor_files import ModelFileError
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parent
 RELEASES = sorted(DATA.glob("models-*/*.vmtl"))
 MEGABYTE = 2**20
 
@@ -136,7 +138,7 @@ def test_a_file_from_one_process_loads_in_another(toy: Toy, tmp_path: Path) -> N
     script = """
 import sys
 import numpy as np
-from reliable import make_toy
+from helpers.reliable import make_toy
 from vmtl import MultiTaskClassifier
 toy = make_toy()
 for file in sys.argv[1:]:
@@ -155,9 +157,9 @@ for file in sys.argv[1:]:
 def test_a_model_of_another_device_predicts_on_the_cpu(toy: Toy, tmp_path: Path) -> None:
     model = MultiTaskClassifier(max_steps=2, random_state=0).fit(toy.X, toy.labels, tasks=toy.tasks)
     model.save(tmp_path / "model")
-    payload, tensors = persistence.load(tmp_path / "model", "model")
+    payload, tensors = tensor_files.load(tmp_path / "model", "model")
     payload["parameters"]["device"] = "cuda:7"
-    persistence.save(tmp_path / "model", "model", payload, tensors)
+    tensor_files.save(tmp_path / "model", "model", payload, tensors)
     loaded = MultiTaskClassifier.load(tmp_path / "model")
     assert loaded.device == "cpu"
     assert (loaded.predict(toy.X, tasks=toy.tasks) == model.predict(toy.X, tasks=toy.tasks)).all()
@@ -165,7 +167,7 @@ def test_a_model_of_another_device_predicts_on_the_cpu(toy: Toy, tmp_path: Path)
 
 def test_files_are_as_readable_as_other_files(good: bytes, toy: Toy, tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(b"")
-    persistence.write_atomically(tmp_path / "model", good)
+    write_atomically(tmp_path / "model", good)
     assert (tmp_path / "model").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
@@ -283,7 +285,7 @@ def test_an_oversized_header(claim: int, good: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize("filling", [b"[", b"[],", b'{"a":', b"1,", b"9", b'{"":0},'], ids=repr)
 def test_a_header_of_the_largest_size_that_is_read(filling: bytes, tmp_path: Path) -> None:
     """16 MB of the JSON that is worst for a parser."""
-    raw = (b"[" + filling * (persistence.MAX_HEADER // len(filling)))[: persistence.MAX_HEADER - 3] + b"0]"
+    raw = (b"[" + filling * (tensor_files.MAX_HEADER // len(filling)))[: tensor_files.MAX_HEADER - 3] + b"0]"
     (tmp_path / "model").write_bytes(len(raw).to_bytes(8, "little") + raw)
     refused(tmp_path / "model", match="not a vmtl file")
 

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from reliable import Toy
 
-from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor, training
+from helpers.reliable import Toy
+from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
+from vmtl.config.settings import Settings
 from vmtl.datasets import load_digits_domains
-from vmtl.settings import Settings
-from vmtl.training import DivergenceError
+from vmtl.inference.variational import training
+from vmtl.inference.variational.training import DivergenceError
 
 LEARNING_RATES = (1e-5, 1e-4, 1e-3, 1e-2)
 SCALES = (1e-3, 1.0, 1e3)

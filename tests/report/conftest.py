@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from report_models import Case, make_case
+
+from helpers.report_models import Case, make_case
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from vmtl.cli._errors import GuardedGroup
-from vmtl.cli._options import Debug
+from vmtl.cli._support.errors import GuardedGroup
+from vmtl.cli._support.options import Debug
 from vmtl.cli.bench import app as bench
 from vmtl.cli.demo import demo
 from vmtl.cli.evaluate import evaluate

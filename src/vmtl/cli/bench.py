@@ -35,12 +35,12 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress table.")] = False,
 ) -> None:
     """Compute every job of the suites that has no record yet, and write their tables."""
-    from vmtl.bench.engines import Place, get_engine
-    from vmtl.bench.progress import Watcher
-    from vmtl.bench.records import load_records
-    from vmtl.bench.runner import resolve, run_suites
-    from vmtl.bench.show import write_suite
-    from vmtl.bench.suite import load_suites, narrow
+    from vmtl.bench.results.show import write_suite
+    from vmtl.bench.run.engines import Place, get_engine
+    from vmtl.bench.run.records import load_records
+    from vmtl.bench.run.runner import resolve, run_suites
+    from vmtl.bench.run.suite import load_suites, narrow
+    from vmtl.bench.run.watcher import Watcher
 
     def report(text: str) -> None:
         typer.echo(text, err=True)
@@ -74,11 +74,11 @@ def show(
     results_md: Annotated[Path | None, typer.Option(help="Also write this file, with all suites in it.")] = None,
 ) -> None:
     """Print the suites' tables from the records in OUT, and write them as Markdown and HTML to OUT/tables."""
-    from vmtl.bench.layouts import suite_tables
-    from vmtl.bench.records import load_records
-    from vmtl.bench.show import results_markdown, write_suite
-    from vmtl.bench.suite import load_suites, narrow, shrink
-    from vmtl.bench.tables import to_markdown
+    from vmtl.bench.results.layouts import suite_tables
+    from vmtl.bench.results.show import results_markdown, write_suite
+    from vmtl.bench.results.tables import to_markdown
+    from vmtl.bench.run.records import load_records
+    from vmtl.bench.run.suite import load_suites, narrow, shrink
 
     read = [narrow(suite, only or (), fraction or ()) for file in suites for suite in load_suites(file)]
     read = [suite for suite in read if suite.jobs]
@@ -100,8 +100,8 @@ def list_suites(
     out: Out = Path("runs"),
 ) -> None:
     """List the suites of a folder: title, jobs, and how many have a record."""
-    from vmtl.bench.records import load_records
-    from vmtl.bench.suite import load_suites
+    from vmtl.bench.run.records import load_records
+    from vmtl.bench.run.suite import load_suites
 
     done = load_records(out).records
     for file in sorted(folder.glob("*.toml")):

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from vmtl.cli._console import note, show_json, show_table
-from vmtl.cli._options import Debug, Json, Quiet, method_names
-from vmtl.cli._weights import show_weights
+from vmtl.cli._support.console import note, show_json, show_table
+from vmtl.cli._support.options import Debug, Json, Quiet, method_names
+from vmtl.cli._support.weights import show_weights
 
 #: Tasks side by side in one table, so that it fits a terminal of 80 columns.
 TASKS_PER_TABLE = 4
@@ -50,7 +50,7 @@ def demo(
     each digit a task), both made of scikit-learn's bundled images.
     """
     from vmtl import METHODS
-    from vmtl.cli._files import check_output
+    from vmtl.cli._support.files import check_output
     from vmtl.datasets import load_digits_domains, load_rotated_digits
     from vmtl.methods import get_method
 
@@ -91,7 +91,7 @@ def _preset_steps() -> int:
 
 def progress(total: int, visible: bool) -> Any:
     """A context that yields a function to call with the name of every finished fit."""
-    from vmtl.cli._progress import fits_progress
+    from vmtl.cli._support.progress import fits_progress
 
     return fits_progress(total, visible)
 
@@ -103,8 +103,8 @@ def run_trial(
     import numpy as np
 
     from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
+    from vmtl.data.splits import random_split
     from vmtl.report import gather
-    from vmtl.splits import random_split
 
     estimator = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
     scores: dict[str, Any] = {name: [] for name in METHODS}
@@ -131,7 +131,7 @@ def cells(trial: Trial, values: Any) -> list[str]:
     """Mean and interval over seeds: of the mean over tasks, then of every task."""
     import numpy as np
 
-    from vmtl.report.intervals import of_mean
+    from vmtl.evaluation.intervals import of_mean
 
     factor = 100 if trial.problem.is_classification else 1
     columns = np.column_stack([values.mean(axis=1), values]) * factor

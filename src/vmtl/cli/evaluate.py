@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vmtl.cli._console import show_json, show_table
-from vmtl.cli._options import Debug, Json, Labelled, ModelFile, UnknownTask
+from vmtl.cli._support.console import show_json, show_table
+from vmtl.cli._support.options import Debug, Json, Labelled, ModelFile, UnknownTask
 
 
 def evaluate(
@@ -25,7 +25,7 @@ def evaluate(
     error, and the entropy of wrong over that of right predictions. Regression: root mean squared error with its
     95 % interval, NMSE (1 is as good as the mean) and negative log likelihood.
     """
-    from vmtl.cli._inputs import load_model, read_labelled
+    from vmtl.cli._support.inputs import load_model, read_labelled
     from vmtl.report import gather
 
     fitted = load_model(model, unknown_task)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from vmtl.cli._options import Debug, Quiet
+from vmtl.cli._support.options import Debug, Quiet
 
 
 def features(
@@ -26,10 +26,10 @@ def features(
     debug: Debug = False,
 ) -> None:
     """Compute features of a folder of images; a stopped run goes on where it was."""
-    from vmtl.cli._files import check_output
+    from vmtl.cli._support.files import check_output
     from vmtl.datasets import save_npz
-    from vmtl.features import extract_features, load_backbone
-    from vmtl.features.transform import SCALINGS
+    from vmtl.vision import extract_features, load_backbone
+    from vmtl.vision.transform import SCALINGS
 
     if scaling is not None and scaling not in SCALINGS:
         raise ValueError(f"There is no scaling {scaling!r}; use {' or '.join(SCALINGS)}.")

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vmtl.cli._console import command_line, note, show_json
-from vmtl.cli._options import Debug, Json, Kind, Labelled, Quiet, method_names
+from vmtl.cli._support.console import command_line, note, show_json
+from vmtl.cli._support.options import Debug, Json, Kind, Labelled, Quiet, method_names
 
 
 def fit(
@@ -45,8 +45,8 @@ def fit(
 
     Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs.
     """
-    from vmtl.cli._advice import warnings_about, what_was_read
-    from vmtl.cli._files import check_output
+    from vmtl.cli._support.advice import warnings_about, what_was_read
+    from vmtl.cli._support.files import check_output
 
     check_output(out, table)
     problem = read_problem(table, task, target, kind, drop)
@@ -95,7 +95,7 @@ def make_model(problem: Any, given: dict[str, Any], pairs: list[str] | None) -> 
 
 def train(model: Any, problem: Any, checkpoint: Path | None) -> float:
     """Fit, with tasks and classes named as the user wrote them; the seconds it took."""
-    from vmtl.cli._inputs import as_written
+    from vmtl.cli._support.inputs import as_written
 
     labels = as_written(problem.class_names)[problem.y] if problem.class_names else problem.y
     started = time.perf_counter()
@@ -112,7 +112,7 @@ def training_notes(problem: Any, model: Any, task: str, target: str) -> dict[str
     import torch
 
     from vmtl import __version__
-    from vmtl.cli._inputs import digest
+    from vmtl.cli._support.inputs import digest
 
     counts = np.bincount(problem.task, minlength=problem.n_tasks)
     return {

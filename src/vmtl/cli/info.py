@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from vmtl.cli._console import show_json, show_table
-from vmtl.cli._options import Debug, Json, ModelFile
-from vmtl.cli._weights import show_weights
+from vmtl.cli._support.console import show_json, show_table
+from vmtl.cli._support.options import Debug, Json, ModelFile
+from vmtl.cli._support.weights import show_weights
 
 MOST_SHOWN = 12
 
 
 def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
     """Say what a model file holds: tasks, classes, settings, and who learns from whom."""
-    from vmtl.cli._inputs import load_model
+    from vmtl.cli._support.inputs import load_model
 
     fitted = load_model(model)
     document = describe(fitted)

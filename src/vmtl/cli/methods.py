@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vmtl.cli._console import show_json, show_table
-from vmtl.cli._options import Debug, Json
+from vmtl.cli._support.console import show_json, show_table
+from vmtl.cli._support.options import Debug, Json
 
 
 def methods(json: Json = False, debug: Debug = False) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vmtl.cli._console import note, show_json
-from vmtl.cli._options import Debug, Json, ModelFile, Quiet, UnknownTask
+from vmtl.cli._support.console import note, show_json
+from vmtl.cli._support.options import Debug, Json, ModelFile, Quiet, UnknownTask
 
 
 def predict(
@@ -27,8 +27,8 @@ def predict(
     `aleatoric` (noise in the data) and `epistemic` (what more data would tell). It is an entropy in nats for
     classes and a standard deviation in the target's unit for numbers.
     """
-    from vmtl.cli._files import check_table_output, csv_text, write_csv
-    from vmtl.cli._inputs import load_model, read_rows, task_name
+    from vmtl.cli._support.files import check_table_output, csv_text, write_csv
+    from vmtl.cli._support.inputs import load_model, read_rows, task_name
 
     if out is not None:
         check_table_output(out, model, table)

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from vmtl.cli._console import command_line, note, show_json
-from vmtl.cli._options import Debug, Json, ModelFile, Quiet, UnknownTask
+from vmtl.cli._support.console import command_line, note, show_json
+from vmtl.cli._support.options import Debug, Json, ModelFile, Quiet, UnknownTask
 
 
 def report(
@@ -35,9 +35,9 @@ def report(
     With `--train` the same rows are also learned alone, pooled and by every other method, and the model is refitted
     with shuffled tasks, to show what chance looks like. A model file holds no labelled rows, so they must be given.
     """
-    from vmtl.cli._files import check_output
-    from vmtl.cli._inputs import load_model, read_labelled, target_name, task_name
-    from vmtl.persistence import write_atomically
+    from vmtl._utils.atomic_files import write_atomically
+    from vmtl.cli._support.files import check_output
+    from vmtl.cli._support.inputs import load_model, read_labelled, target_name, task_name
     from vmtl.report import Labelled, count_repeated, gather, render
 
     given = [path for path in (model, data, train) if path is not None]
@@ -77,7 +77,7 @@ def repeated(n: int, of: int) -> list[str]:
 
 def seen_before(model: Any, problem: Any) -> list[str]:
     """What to say where a table is the training table, of which a model file keeps a digest."""
-    from vmtl.cli._inputs import digest
+    from vmtl.cli._support.inputs import digest
 
     if model.metadata_.get("digest") != digest(problem, model):
         return []
@@ -90,7 +90,7 @@ def fit_others(
     model: Any, evidence: Any, train: Any, test: Any, wanted: list[str] | None, repeats: int, visible: bool
 ) -> tuple[dict[str, Any], Any]:
     """Other methods on the same rows, and the control where the model has mixing weights to explain."""
-    from vmtl.cli._progress import fits_progress
+    from vmtl.cli._support.progress import fits_progress
     from vmtl.report import arrows, compare, fit_control, names_to_compare
 
     names = names_to_compare(model, wanted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmtl.problem import Array
+from vmtl._utils.types import Array
 
 
 def rotate_images(images: Array, degrees: Array) -> Array:

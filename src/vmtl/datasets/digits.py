@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from vmtl._utils.types import Array
+from vmtl.data.problem import Problem
 from vmtl.datasets._rotation import rotate_images
-from vmtl.problem import Array, Problem
 
 TILTS = (0, 20, 40, 60)
 ANGLES = tuple(range(0, 91, 10))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from vmtl.data.problem import Problem
 from vmtl.datasets.image_sets import Domain, ImageSet, load_image_set
-from vmtl.problem import Problem
 
 #: Images in each domain's ``_train.txt`` and ``_test.txt``.
 SIZES = {

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from vmtl.columns import listed
+from vmtl._utils.messages import listed
+from vmtl.data.problem import Problem
 from vmtl.datasets.images import existing_folder, image_folder, image_lists, subfolders
 from vmtl.datasets.npz import load_npz
-from vmtl.problem import Problem
 
 LIST_FOLDERS = (".", "list", "image_list")
 

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from vmtl.problem import Problem
-from vmtl.splits import plain_path, read_path_labels
+from vmtl.data.problem import Problem
+from vmtl.data.splits import plain_path, read_path_labels
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 
 
 def image_folder(root: str | Path, name: str | None = None) -> Problem:
-    """All images below ``<root>/<Domain>/<Class>/``; X (n, 1) names the files for ``vmtl.features``."""
+    """All images below ``<root>/<Domain>/<Class>/``; X (n, 1) names the files for ``vmtl.vision``."""
     base = existing_folder(root, "images as <Domain>/<Class>/*.jpg")
     rows: list[tuple[str, str, str]] = []
     for domain in subfolders(base):

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from vmtl.persistence import written_atomically
-from vmtl.problem import Array, Problem
+from vmtl._utils.atomic_files import written_atomically
+from vmtl._utils.types import Array
+from vmtl.data.problem import Problem
 
 KINDS = ("auto", "classification", "regression")
 

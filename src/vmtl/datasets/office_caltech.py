@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from vmtl.data.problem import Problem
 from vmtl.datasets.image_sets import Domain, ImageSet, load_image_set
-from vmtl.problem import Problem
 
 OFFICE_CALTECH = ImageSet(
     name="Office-Caltech",

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from vmtl._utils.types import Array
+from vmtl.data.problem import Problem
+from vmtl.data.splits import Split
 from vmtl.datasets._rotation import rotate_images
-from vmtl.problem import Array, Problem
-from vmtl.splits import Split
 
 ANGLES = tuple(range(0, 91, 10))
 _MAGIC = {"images": 2051, "labels": 2049}

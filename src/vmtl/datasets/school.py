@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from vmtl.data.problem import Problem
 from vmtl.datasets.npz import load_npz
-from vmtl.problem import Problem
 
 
 def load_school(path: str | Path) -> Problem:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vmtl.problem import Array, Problem
-from vmtl.splits import Split
+from vmtl._utils.types import Array
+from vmtl.data.problem import Problem
+from vmtl.data.splits import Split
 
 UNRELATED, ADVERSARIAL = -1, -2
 

@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from vmtl.columns import as_levels, first_odd, listed, meant, slips
+from vmtl._utils.messages import listed, meant
+from vmtl._utils.types import Array
+from vmtl.data.columns import as_levels, first_odd, slips
+from vmtl.data.problem import Problem
 from vmtl.datasets.npz import KINDS, load_npz
-from vmtl.problem import Array, Problem
 
 MOST_CLASSES = 20  # whole numbers with more distinct values are a regression target, unless said otherwise
 FORMATS = (".csv", ".tsv", ".parquet", ".feather", ".npz")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 
 def discover(package_path: list[str], package_name: str) -> dict[str, Method]:

@@ -4,7 +4,7 @@ Reading taken: shared deterministic encoder, Gaussian q(w), a diagonal Gaussian 
 and variance are set by a closed-form M step between gradient steps.
 """
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="Bakker et al.",

@@ -1,6 +1,6 @@
 """Basic multi-task learning: a shared encoder, one deterministic classifier per task."""
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="BMTL",

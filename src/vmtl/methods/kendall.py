@@ -4,7 +4,7 @@ Reading taken: shared encoder, deterministic classifiers; classification uses ex
 is a Gaussian likelihood with learned noise per task, which is their regression form.
 """
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="Kendall et al.",

@@ -4,7 +4,7 @@ Reading taken: shared encoder, one task-specific layer (the classifier) with a t
 task, class and feature covariances are updated in closed form; everything else is a point estimate.
 """
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="Long et al. (MRN)",

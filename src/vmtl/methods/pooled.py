@@ -1,6 +1,6 @@
 """Pooled: one model for all rows, blind to the task; what a user would do first."""
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="Pooled",

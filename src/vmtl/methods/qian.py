@@ -3,7 +3,7 @@
 Reading taken: Gaussian z with KL to a learned marginal r(z), deterministic classifiers.
 """
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="Qian et al.",

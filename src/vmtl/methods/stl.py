@@ -1,6 +1,6 @@
 """Single-task learning: every task alone."""
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="STL",

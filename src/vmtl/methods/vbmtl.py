@@ -1,6 +1,6 @@
 """Variational basic multi-task learning: a shared encoder, Bayesian z and w with priors N(0, I)."""
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="VBMTL",

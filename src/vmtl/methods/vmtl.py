@@ -1,6 +1,6 @@
 """VMTL: Bayesian z and w whose priors are learned mixtures of the other tasks' posteriors."""
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="VMTL",

@@ -1,6 +1,6 @@
 """VMTL-AC: VMTL whose classifiers are inferred from class means by one network."""
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="VMTL-AC",

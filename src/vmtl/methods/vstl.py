@@ -1,6 +1,6 @@
 """Variational single-task learning: every task alone, Bayesian z and w with priors N(0, I)."""
 
-from vmtl.method import Method
+from vmtl.model.method import Method
 
 METHOD = Method(
     name="VSTL",

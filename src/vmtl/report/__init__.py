@@ -3,13 +3,14 @@
 >>> from vmtl.report import gather, plot_relatedness, plot_reliability, render
 """
 
-from vmtl.report.comparison import Gain, Labelled, compare, count_repeated, gains, lead, names_to_compare
-from vmtl.report.evidence import Evidence, gather, perfect_ece
-from vmtl.report.intervals import Interval
+from vmtl.evaluation.comparison import Gain, Labelled, compare, count_repeated, gains, lead, names_to_compare
+from vmtl.evaluation.evidence import Evidence, gather, perfect_ece
+from vmtl.evaluation.intervals import Interval
+from vmtl.report.arrows import Arrow, Control, arrows, clear_arrows, even_weight, fit_control
 from vmtl.report.page import render
-from vmtl.report.plots_learning import plot_learning
-from vmtl.report.plots_relatedness import plot_arrows, plot_control, plot_relatedness
-from vmtl.report.plots_scores import (
+from vmtl.report.plots.learning import plot_learning
+from vmtl.report.plots.relatedness import plot_arrows, plot_control, plot_relatedness
+from vmtl.report.plots.scores import (
     plot_confusion,
     plot_gains,
     plot_predictions,
@@ -17,7 +18,6 @@ from vmtl.report.plots_scores import (
     plot_scores,
     plot_uncertainty,
 )
-from vmtl.report.relatedness import Arrow, Control, arrows, clear_arrows, even_weight, fit_control
 
 __all__ = [
     "Arrow",

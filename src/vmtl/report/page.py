@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from vmtl.columns import listed
-from vmtl.report.evidence import Evidence
-from vmtl.report.relatedness import Control, arrows, clear_arrows
-from vmtl.report.sections import Section
-from vmtl.report.sections_model import learning_section, relatedness_section, settings_section
-from vmtl.report.sections_scores import error_section, gain_section, score_section, trust_section
+from vmtl._utils.messages import listed
+from vmtl.evaluation.evidence import Evidence
+from vmtl.report.arrows import Control, arrows, clear_arrows
+from vmtl.report.sections.model import learning_section, relatedness_section, settings_section
+from vmtl.report.sections.scores import error_section, gain_section, score_section, trust_section
+from vmtl.report.sections.section import Section
 from vmtl.report.style import count
 
 

@@ -1,0 +1,49 @@
+"""The default beside what a user would type, as a table; and the way of such tables into a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from goals import Setting
+from vmtl.bench.results.rows import Row, best
+from vmtl.bench.results.tables import Table
+
+
+def comparison_table(settings: Sequence[Setting]) -> Table:
+    """One line per setting: the best linear row, the best on VMTL's features, and VMTL's default."""
+    columns = ("set, training rows", "best of three", "same on our features", "VMTL default", "gain", "NLL")
+    return Table("The default beside linear models", columns, tuple(_line(setting) for setting in settings))
+
+
+def _line(setting: Setting) -> tuple[str, ...]:
+    split = ", the paper's split" if setting.ours.key.split == "paper" else ""
+    gain = setting.gain(setting.references)
+    unit = " %" if setting.metric == "rmse" else ""
+    metrics = [_shown(best(rows, setting.metric), setting.metric) for rows in (setting.references, setting.controls)]
+    rival = best(setting.references, "nll")
+    likelihood = "–" if rival is None else f"{_shown(rival, 'nll')} to {_shown(setting.ours, 'nll')}"
+    return (
+        f"{setting.data}, {setting.fraction:g} %{split}",
+        *metrics,
+        _shown(setting.ours, setting.metric),
+        "–" if gain is None else f"{gain:+.1f}{unit}",
+        likelihood,
+    )
+
+
+def _shown(row: Row | None, metric: str) -> str:
+    if row is None or not row.values(metric):
+        return "–"
+    mean = row.interval(metric).mean
+    return f"{100 * mean:.1f}" if metric == "accuracy" else f"{mean:.3g}"
+
+
+def write_block(page: Path, name: str, text: str) -> None:
+    """Replace what stands between ``<!-- name:start -->`` and ``<!-- name:end -->`` in a page."""
+    start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
+    before, found, rest = page.read_text(encoding="utf-8").partition(start)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"{page} has no block between {start} and {end}; add both lines where the table belongs.")
+    page.write_text(f"{before}{start}\n{text.strip()}\n{end}{after}", encoding="utf-8")

@@ -1,0 +1,111 @@
+"""Write what records say: Markdown and HTML per suite, and RESULTS.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from vmtl.bench.results.figures import suite_figures
+from vmtl.bench.results.layouts import suite_tables
+from vmtl.bench.results.main_table import OURS, compare
+from vmtl.bench.results.rows import Row, best, collect, settings_of
+from vmtl.bench.results.statistics import Paired
+from vmtl.bench.results.tables import Table, number, signed, to_html, to_markdown
+from vmtl.bench.run.records import Record
+from vmtl.bench.run.suite import Suite
+from vmtl.bench.run.watcher import clock
+
+
+def write_suite(suite: Suite, records: Mapping[str, Record], folder: Path) -> tuple[Path, Path]:
+    """``<folder>/<suite>.md`` and ``.html``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = suite_tables(suite, records)
+    files = folder / f"{suite.name}.md", folder / f"{suite.name}.html"
+    files[0].write_text(to_markdown(tables), encoding="utf-8")
+    files[1].write_text(to_html(suite.title, tables, suite_figures(suite, records)), encoding="utf-8")
+    return files
+
+
+def results_markdown(suites: Sequence[Suite], records: Mapping[str, Record], command: str) -> str:
+    """RESULTS.md: what was run and what it cost, who wins where, then every table."""
+    used = {job.id: records[job.id] for suite in suites for job in suite.jobs if job.id in records}
+    parts = ["# Results", "", *_cost_lines(list(used.values()), command), ""]
+    parts.append(to_markdown([_verdict_table(suites, records)]))
+    for suite in suites:
+        parts.append(f"## {suite.title}\n")
+        parts.append(to_markdown(suite_tables(suite, records), level=3))
+    return "\n".join(parts)
+
+
+def _cost_lines(runs: Sequence[Record], command: str) -> list[str]:
+    if not runs:
+        return ["Nothing has been run yet."]
+    versions = ", ".join(f"{name} {number}" for name, number in sorted(runs[0]["versions"].items()))
+    seconds, cpu = (sum(run["cost"][name] for run in runs) for name in ("seconds", "cpu_seconds"))
+    peak = max(run["cost"]["peak_mb"] for run in runs)
+    machines = sorted({f"{run['host']['platform']}, {run['host']['machine']}" for run in runs})
+    return [
+        f"Written by `{command}` from {len(runs)} records; do not edit by hand.",
+        f"Each job had one thread: {clock(seconds)} of wall-clock time in all jobs together, {clock(cpu)} of CPU time, "
+        f"at most {peak:,.0f} MiB of memory each, on {'; '.join(machines)}.",
+        f"Versions: {versions}.",
+        "Accuracy and ECE are in percent; differences are in points. VMTL's gain over a row is positive where VMTL is "
+        "better, also where a lower score is better. Linear rows are scikit-learn's logistic regression or ridge. "
+        "A difference counts as sure where its paired 95 % interval leaves out 0.",
+    ]
+
+
+def _verdict_table(suites: Sequence[Suite], records: Mapping[str, Record]) -> Table:
+    """Per setting: VMTL's default, the best other method, the best linear row, and who is ahead of whom."""
+    body = []
+    for suite in suites:
+        if suite.layout != "methods":
+            continue
+        rows = [row for row in collect(suite, records) if row.key.selection != "oracle"]
+        for setting in settings_of(rows):
+            own = [row for row in rows if (row.key.data, row.key.split, row.key.fraction) == setting]
+            if (line := _verdict(suite.metric, own)) is not None:
+                body.append((f"{setting[0]} {setting[2]:g} % ({setting[1]})", suite.metric, *line))
+    columns = (
+        "set", "score", "VMTL, default", "best other method", "VMTL's gain", "best linear row", "VMTL's gain",
+        "best linear row on VMTL's features", "VMTL's gain",
+    )  # fmt: skip
+    return Table("Who wins", columns, tuple(body), footnotes=(_tally(body),))
+
+
+def _verdict(metric: str, rows: Sequence[Row]) -> list[str] | None:
+    ours = next((r for r in rows if r.key.method == OURS and r.key.preset == "default" and r.values(metric)), None)
+    if ours is None:
+        return None
+    others = [r for r in rows if not r.key.is_reference and r.key.method != OURS]
+    linear = [r for r in rows if r.key.is_reference and "features" not in r.key.variant]
+    control = [r for r in rows if r.key.is_reference and "features" in r.key.variant]
+    cells = [number(ours.interval(metric).mean, metric)]
+    for group in (others, linear, control):
+        rival = best(group, metric)
+        preset = f" [{rival.key.preset}]" if rival is not None and rival.key.preset else ""
+        cells.append(f"{rival.key.label}{preset} {number(rival.interval(metric).mean, metric)}" if rival else "–")
+        cells.append(_difference(metric, compare(metric, ours, rival)) if rival else "–")
+    return cells
+
+
+def _difference(metric: str, found: Paired | None) -> str:
+    """The paired difference, positive where VMTL is better, with the words ahead, behind or even."""
+    if found is None:
+        return "–"
+    verdict = "even" if not found.sure else "ahead" if found.difference.mean > 0 else "behind"
+    return f"{signed(found.difference.mean, metric)}, {verdict}"
+
+
+def _tally(body: Sequence[Sequence[str]]) -> str:
+    """How often VMTL is surely ahead, even or surely behind, against each kind of rival."""
+    parts = []
+    for name, column in (("the best other method", 4), ("the best linear row", 6), ("the best control row", 8)):
+        cells = [line[column] for line in body if line[column] != "–"]
+        counts = [sum(cell.endswith(word) for cell in cells) for word in ("ahead", "even", "behind")]
+        parts.append(f"{name}: ahead in {counts[0]}, even in {counts[1]}, behind in {counts[2]}")
+    return (
+        "VMTL's default against "
+        + "; ".join(parts)
+        + ". The best row of a group is picked by its mean on the test sets."
+    )

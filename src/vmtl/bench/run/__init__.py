@@ -1,0 +1,1 @@
+"""From suites to records: jobs, engines, and what one job does."""

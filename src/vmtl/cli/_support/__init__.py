@@ -1,0 +1,1 @@
+"""What the subcommands share: options, console, files, messages."""

@@ -1,0 +1,48 @@
+"""Options that several commands share, so that they read alike everywhere."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vmtl.cli._support.errors import remember_debug
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No remarks and no progress bar.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+Debug = Annotated[
+    bool,
+    typer.Option("--debug", help="Show the traceback of an error.", callback=remember_debug, expose_value=True),
+]
+Kind = Annotated[
+    str,
+    typer.Option(
+        help="auto, classification or regression: auto looks at the target and says what it found.",
+        autocompletion=lambda: ["auto", "classification", "regression"],
+    ),
+]
+
+
+UnknownTask = Annotated[
+    str | None,
+    typer.Option(help="A task that was not in training: error or average; as at fit if left out."),
+]
+
+
+def method_names() -> list[str]:
+    """The ids of all methods, read off their files: completion must not wait for torch."""
+    return sorted(
+        file.name.removesuffix(".py") for file in files("vmtl").joinpath("methods").iterdir() if _is_row(file)
+    )
+
+
+def _is_row(file: Any) -> bool:
+    return str(file.name).endswith(".py") and not file.name.startswith("_")
+
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `vmtl fit` or save().")]
+Labelled = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="Labelled rows: CSV, TSV, Parquet, Feather, or NPZ features.")
+]

@@ -1,0 +1,127 @@
+"""One column of a table: what it holds, and its values as numbers or as levels."""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+from typing import Any
+
+import numpy as np
+
+from vmtl._utils.types import Array
+
+GAP = "(missing)"
+_ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?"
+_SECONDS_PER_DAY = 86_400
+#: From this share of numbers on, the other cells of a column look like slips.
+_NEARLY = 0.9
+
+
+def column_kind(column: Any) -> str:
+    """``number``, ``date`` or ``text``; a column without any value is a number."""
+    from pandas.api import types
+
+    if types.is_datetime64_any_dtype(column.dtype):
+        return "date"
+    if types.is_timedelta64_dtype(column.dtype):
+        raise ValueError(f"Column {column.name!r} holds time spans; turn them into numbers first.")
+    if types.is_numeric_dtype(column.dtype) or types.is_bool_dtype(column.dtype):
+        return "number"
+    if isinstance(column.dtype, _categorical_dtype()):
+        return "text"
+    values = column.dropna()
+    if not len(values) or values.map(lambda value: isinstance(value, numbers.Real | np.bool_)).all():
+        return "number"
+    if values.map(lambda value: isinstance(value, datetime.date)).all():
+        return "date"
+    if values.map(lambda value: isinstance(value, str)).all() and values.str.fullmatch(_ISO_DATE).all():
+        return "date"
+    return "text"
+
+
+def as_numbers(column: Any, kind: str) -> Array:
+    """(n,) float64 with NaN for gaps; dates become days since 1970-01-01."""
+    import pandas as pd
+
+    if kind == "date":
+        try:
+            moments = pd.to_datetime(column, utc=True, format="ISO8601")
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"Column {column.name!r} held dates in training but now {first_odd(column, kind)}; repair it."
+            ) from error
+        return np.asarray((moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / _SECONDS_PER_DAY)
+    try:
+        values = np.asarray(pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan))
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"Column {column.name!r} held numbers in training but now {first_odd(column)}; repair it."
+        ) from error
+    if np.isinf(values).any():
+        raise ValueError(f"Column {column.name!r} holds an infinite value; replace it by a number or a gap.")
+    return values
+
+
+def as_levels(column: Any) -> Array:
+    """(n,) levels as str; a gap is the level ``(missing)``, and 1, 1.0 and "1" are one level."""
+    return np.array([_level(value) for value in column.astype(object)], dtype=object)
+
+
+def odd_cells(column: Any, kind: str = "number") -> Array:
+    """Places of the cells that are neither a gap nor a number (or date)."""
+    import pandas as pd
+
+    cells = column.astype(object)
+    if kind == "date":
+        read = pd.to_datetime(cells, utc=True, format="ISO8601", errors="coerce")
+    else:
+        read = pd.to_numeric(cells, errors="coerce")
+    return np.flatnonzero(read.isna() & column.notna())
+
+
+def first_odd(column: Any, kind: str = "number") -> str:
+    """The first cell that is no number (or date) and where it stands, for messages."""
+    from pandas import RangeIndex
+
+    place = next(iter(odd_cells(column, kind)), 0)
+    row = column.index[place]
+    return f"{column.iloc[place]!r} in data row {row + 1 if isinstance(column.index, RangeIndex) else repr(row)}"
+
+
+def slips(column: Any) -> Array:
+    """Places of the few cells that keep a column from being numbers; none if it is numbers, or text altogether."""
+    if column_kind(column) != "text":
+        return np.zeros(0, dtype=np.int64)
+    odd = odd_cells(column)
+    return odd[:0] if len(odd) > (1 - _NEARLY) * column.notna().sum() else odd
+
+
+def looks_like_identifier(column: Any) -> bool:
+    """Whether nearly every row has a text of its own, from which nothing can be learned about other rows."""
+    values = column.dropna()
+    return len(values) >= 20 and column_kind(column) == "text" and values.nunique() >= _NEARLY * len(values)
+
+
+def numbers_the_rows(column: Any) -> bool:
+    """Whether nearly all of a run of whole numbers appear once each, in any order."""
+    if column_kind(column) != "number":
+        return False
+    values = as_numbers(column, "number")
+    values = values[~np.isnan(values)]
+    if len(values) < 20 or (values % 1).any() or len(np.unique(values)) < len(values):
+        return False
+    return bool(len(values) >= _NEARLY * (np.ptp(values) + 1))
+
+
+def _level(value: Any) -> str:
+    if value is None or value != value or str(value) == "<NA>":
+        return GAP
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _categorical_dtype() -> type:
+    from pandas import CategoricalDtype
+
+    return CategoricalDtype  # type: ignore[no-any-return]

@@ -1,0 +1,36 @@
+"""Some of many rows, drawn so that every task keeps its share."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from vmtl.data.rows import Rows
+
+
+def thin(rows: Rows, limit: int, seed: int) -> Tensor:
+    """Numbers of at most ``limit`` rows at random; of more than 20 tasks some, with up to a 20th of the limit each."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.randperm(len(rows.y), generator=generator)
+    if len(order) <= limit or rows.n_tasks <= 20:
+        return order[:limit].sort().values
+    turn = torch.randperm(rows.n_tasks, generator=generator)[rows.task[order]]  # of each row's task
+    turn, by_task = turn.sort(stable=True)
+    counts = torch.bincount(turn, minlength=rows.n_tasks)
+    rank = torch.arange(len(turn)) - (counts.cumsum(0) - counts)[turn]  # of a row in its task
+    return order[by_task[rank < max(2, limit // 20)][:limit]].sort().values
+
+
+def rank_in_task(task: Tensor, seed: int) -> Tensor:
+    """(n,) the place of each row among those of its task, in random order."""
+    order = torch.randperm(len(task), generator=torch.Generator().manual_seed(seed))
+    by_task = order[task[order].argsort(stable=True)]
+    counts = torch.bincount(task)
+    rank = torch.empty_like(task)
+    rank[by_task] = torch.arange(len(task)) - (counts.cumsum(0) - counts)[task[by_task]]
+    return rank
+
+
+def evenly(task: Tensor, limit: int, seed: int) -> Tensor:
+    """At most ``limit`` row numbers, the same number from every task as far as it has them."""
+    return rank_in_task(task, seed).argsort(stable=True)[:limit].sort().values

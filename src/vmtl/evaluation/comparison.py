@@ -1,0 +1,134 @@
+"""The same rows learned in other ways: every method of the library and the plain linear models."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import clone
+
+from vmtl._utils.types import Array
+from vmtl.data.problem import Problem
+from vmtl.evaluation.evidence import Evidence, gather
+from vmtl.evaluation.intervals import LEVEL, Interval, of_mean
+from vmtl.evaluation.references import REFERENCES, fit_reference
+from vmtl.methods import METHODS
+
+#: Methods that stand for 'every task alone' and 'all rows in one pot'.
+ALONE, POOLED = "stl", "pooled"
+Verdict = Literal["helped", "hurt", "no clear difference"]
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled rows: features, targets and tasks as the estimators take them."""
+
+    X: Any
+    y: Array
+    tasks: Array
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a task gains from the others.
+
+    gain : accuracy minus accuracy alone, or the share of the squared error alone that is removed.
+    """
+
+    task: str
+    gain: Interval
+    verdict: Verdict
+
+
+def names_to_compare(model: Any, wanted: Sequence[str] | None = None) -> list[str]:
+    """Methods and reference rows to set beside ``model``; every one that exists, if none is named."""
+    known = [*METHODS, *REFERENCES]
+    unknown = [name for name in wanted or () if name not in known]
+    if unknown:
+        raise ValueError(f"There is no method {unknown[0]!r} to compare with; choose among {', '.join(known)}.")
+    return [name for name in (wanted or known) if name != model.method]
+
+
+def compare(
+    model: Any,
+    evidence: Evidence,
+    train: Labelled,
+    test: Labelled,
+    names: Sequence[str],
+    done: Callable[[str], None] = lambda name: None,
+) -> dict[str, Evidence]:
+    """Fit every name on ``train`` with the settings of ``model`` and predict ``test``, of which it has ``evidence``."""
+    found = {}
+    plain_train, plain_test = (_problem(model, evidence, side) for side in (train, test))
+    for name in names:
+        if name in REFERENCES:
+            found[name] = _reference(name, evidence, plain_train, plain_test, int(model.seed_) % 2**31)
+        else:
+            other = clone(model).set_params(method=name, verbose=0).fit(train.X, train.y, tasks=train.tasks)
+            found[name] = gather(other, test.X, test.y, test.tasks)
+        done(name)
+    return found
+
+
+def gains(evidence: Evidence, alone: Evidence) -> list[Gain]:
+    """Paired differences of every task that has rows; an interval off 0 is a help or a harm."""
+    found = []
+    for t in evidence.present:
+        rows = evidence.rows(t)
+        scale = 1.0 if evidence.p is not None else float(alone.loss[rows].mean()) or 1.0
+        gain = of_mean((alone.loss[rows] - evidence.loss[rows]) / scale)
+        verdict: Verdict = "helped" if gain.low > 0 else "hurt" if gain.high < 0 else "no clear difference"
+        found.append(Gain(evidence.tasks[t], gain, verdict))
+    return found
+
+
+def lead(first: Evidence, second: Evidence) -> Interval:
+    """How much better the mean over tasks of ``first`` is, with the interval of differences that are paired by rows."""
+    variance = 0.0
+    for t in first.present:
+        parts = [_shares(e.loss[e.rows(t)], e.p is None) for e in (first, second)]
+        n = len(parts[0])
+        variance += float(np.var(parts[0] - parts[1], ddof=1)) / n if n > 1 else math.nan
+    sign = 1 if first.p is not None else -1
+    value = sign * (first.mean_score() - second.mean_score())
+    half = float(norm.ppf((1 + LEVEL) / 2)) * math.sqrt(variance) / len(first.present)
+    return Interval(value, value - half, value + half)
+
+
+def _shares(loss: Array, root: bool) -> Array:
+    """What each row adds to a task's score, to first order: its loss, or its squared error / (2 RMSE)."""
+    return loss / (2 * math.sqrt(float(loss.mean())) or 1.0) if root else loss
+
+
+def count_repeated(model: Any, evidence: Evidence, train: Labelled, test: Labelled) -> int:
+    """Rows of ``test`` that are also in ``train``: equal features as the model reads them, target and task."""
+    seen, asked = (_row_keys(_problem(model, evidence, side)) for side in (train, test))
+    known = set(seen)
+    return sum(key in known for key in asked)
+
+
+def _row_keys(rows: Problem) -> list[bytes]:
+    table = np.column_stack([np.asarray(rows.X, dtype=np.float32).reshape(len(rows.y), -1), rows.y, rows.task])
+    return [row.tobytes() for row in table.astype(np.float32) + 0.0]  # -0.0 is 0.0
+
+
+def _reference(name: str, like: Evidence, train: Problem, test: Problem, seed: int) -> Evidence:
+    found = fit_reference(REFERENCES[name], train, test, None, seed)
+    nothing = np.zeros(len(test.y))
+    return Evidence(like.tasks, like.classes, like.task, like.y, found.p, found.mean, found.std, nothing, nothing)
+
+
+def _problem(model: Any, like: Evidence, side: Labelled) -> Problem:
+    """Rows as numbers and codes, with the model's own encoding of raw columns."""
+    X = side.X if model.preprocessor_ is None else model.preprocessor_.transform(side.X)
+    place = {name: code for code, name in enumerate(like.tasks)}
+    task = np.array([place.setdefault(str(name), len(place)) for name in side.tasks], dtype=np.int64)
+    if like.classes is None:
+        return Problem("table", np.asarray(X), np.asarray(side.y, dtype=np.float32), task, tuple(place))
+    label = {name: code for code, name in enumerate(like.classes)}
+    y = np.array([label[str(value)] for value in side.y], dtype=np.int64)
+    return Problem("table", np.asarray(X), y, task, tuple(place), like.classes)

@@ -1,0 +1,108 @@
+"""A model's predictions on labelled rows, and all that is read off them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from vmtl._utils.types import Array
+from vmtl.estimators.inputs import task_values, unique_tasks
+from vmtl.evaluation import metrics
+from vmtl.evaluation.intervals import Interval, of_root_mean, of_share
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Predictions on n labelled rows of T tasks.
+
+    y : (n,) class numbers, or real targets; task : (n,) index into ``tasks``.
+    p : (n, C) probabilities, None in regression; mean, std : (n,) of the prediction, None in classification.
+    total, epistemic : (n,) the uncertainty of each row.
+    """
+
+    tasks: tuple[str, ...]
+    classes: tuple[str, ...] | None
+    task: Array
+    y: Array
+    p: Array | None
+    mean: Array | None
+    std: Array | None
+    total: Array
+    epistemic: Array
+
+    @property
+    def measure(self) -> str:
+        """The name of the main score."""
+        return "accuracy" if self.p is not None else "RMSE"
+
+    @cached_property
+    def loss(self) -> Array:
+        """(n,) what the main score averages: 1 where the class is wrong, or the squared error."""
+        if self.p is not None:
+            return np.asarray(self.p.argmax(axis=1) != self.y, dtype=float)
+        assert self.mean is not None
+        return np.asarray(np.square(self.mean - self.y))
+
+    @cached_property
+    def wrong(self) -> Array:
+        """(n,) rows whose prediction is wrong: another class, or an error above the median error."""
+        return np.asarray(self.loss > (0 if self.p is not None else np.median(self.loss)))
+
+    def rows(self, t: int) -> Array:
+        return np.flatnonzero(self.task == t)
+
+    def mean_score(self) -> float:
+        """Accuracy or RMSE, averaged over the tasks that have rows."""
+        losses = np.array([self.loss[self.rows(t)].mean() for t in self.present])
+        return float(np.mean(1 - losses if self.p is not None else np.sqrt(losses)))
+
+    def score(self, rows: Array) -> Interval:
+        """Accuracy or RMSE of some rows, with its interval."""
+        return of_share(self.loss[rows] == 0) if self.p is not None else of_root_mean(self.loss[rows])
+
+    def scores(self, rows: Array) -> dict[str, float]:
+        """Every further score of some rows."""
+        if self.p is not None:
+            scores = metrics.class_scores(self.y[rows], self.p[rows])
+            last = scores.pop("entropy_ratio")
+            return {**scores, "ece_perfect": perfect_ece(self.p[rows]), "entropy_ratio": last}
+        assert self.mean is not None
+        assert self.std is not None
+        return metrics.real_scores(self.y[rows], self.mean[rows], self.std[rows])
+
+    @property
+    def present(self) -> list[int]:
+        """The tasks that have rows here."""
+        return [t for t in range(len(self.tasks)) if (self.task == t).any()]
+
+
+def perfect_ece(p: Array, repeats: int = 200) -> float:
+    """The mean calibration error on as many rows if ``p`` were true: labels are drawn from it, with a fixed seed."""
+    rng, top, confidence = np.random.default_rng(0), p.argmax(axis=1), p.max(axis=1)
+    drawn = (np.where(rng.random(len(p)) < confidence, top, -1) for _ in range(repeats))
+    return float(np.mean([metrics.ece(y, p) for y in drawn]))
+
+
+def gather(model: Any, X: Any, y: Any, tasks: Any = None) -> Evidence:
+    """Predict labelled rows; ``y`` and ``tasks`` as the model knows them, None for a model of one task."""
+    tasks = task_values([model.tasks_[0]] * len(y) if tasks is None else tasks, len(y))
+    known = list(model.tasks_) + [name for name in unique_tasks(tasks) if name not in set(model.tasks_)]
+    place = {name: index for index, name in enumerate(known)}
+    uncertainty = model.uncertainty(X, tasks=tasks)
+    common = {
+        "tasks": tuple(map(str, known)),
+        "task": np.array([place[name] for name in tasks], dtype=np.int64),
+        "total": uncertainty["total"].to_numpy(),
+        "epistemic": uncertainty["epistemic"].to_numpy(),
+    }
+    if not hasattr(model, "classes_"):
+        mean, std = model.predict(X, tasks=tasks, return_std=True)
+        return Evidence(classes=None, y=np.asarray(y, dtype=float), p=None, mean=mean, std=std, **common)
+    p = model.predict_proba(X, tasks=tasks)
+    labels = tuple(map(str, model.classes_))
+    code = {label: index for index, label in enumerate(labels)}
+    codes = np.array([code[str(label)] for label in y], dtype=np.int64)
+    return Evidence(classes=labels, y=codes, p=p, mean=None, std=None, **common)

@@ -1,0 +1,103 @@
+"""What predictions are worth: accuracy, calibration and error, for all rows or task by task.
+
+Symbols: y (n,) class numbers 0 to C - 1 or real targets; p (n, C) probabilities; task (n,) task numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.stats import entropy, hmean, norm
+from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, root_mean_squared_error
+
+from vmtl._utils.types import Array
+
+#: Bins of equal width in which confidence and accuracy are compared.
+ECE_BINS = 15
+
+
+def accuracy(y: Array, p: Array) -> float:
+    """Share of rows whose most probable class is the true one."""
+    return float(accuracy_score(y, p.argmax(axis=1)))
+
+
+def nll(y: Array, p: Array) -> float:
+    """-mean log p[n, y_n] in nats; a probability of 0 counts as the smallest one of its number type."""
+    return float(log_loss(y, _normalised(p), labels=np.arange(p.shape[1])))
+
+
+def brier(y: Array, p: Array) -> float:
+    """mean over rows of sum_c (p_nc - [y_n = c])^2, from 0 to 2."""
+    truth = np.eye(p.shape[1])[y]
+    return float(np.square(p - truth).sum(axis=1).mean())
+
+
+def ece(y: Array, p: Array, n_bins: int = ECE_BINS) -> float:
+    """Expected calibration error: sum_b n_b / n |accuracy_b - confidence_b| over bins of the top probability."""
+    confidence, right = p.max(axis=1), p.argmax(axis=1) == y
+    bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    gap = np.bincount(bins, weights=right - confidence, minlength=n_bins)
+    return float(np.abs(gap).sum() / len(y))
+
+
+def entropy_ratio(y: Array, p: Array) -> float:
+    """Mean entropy of wrong predictions over that of right ones; nan where one of the two has no rows."""
+    h, right = entropy(p, axis=1), p.argmax(axis=1) == y
+    if right.all() or not right.any():
+        return float("nan")
+    certain = h[right].mean()
+    return float(h[~right].mean() / certain) if certain > 0 else float("nan")
+
+
+def unseen_class_scores(y: Array, p: Array, seen: Array) -> dict[str, float]:
+    """Accuracy on classes with training rows in this task, on those without, and their harmonic mean.
+
+    seen : (C,) True for the classes that the task's training rows have. Empty where nothing is unseen.
+    """
+    known = np.asarray(seen, dtype=bool)[y]
+    if known.all() or not known.any():
+        return {}
+    scores = accuracy(y[known], p[known]), accuracy(y[~known], p[~known])
+    both = float(hmean(scores)) if min(scores) > 0 else 0.0
+    return {"accuracy_seen": scores[0], "accuracy_unseen": scores[1], "accuracy_harmonic": both}
+
+
+def rmse(y: Array, mean: Array) -> float:
+    """sqrt(mean (y - mean)^2), in the unit of y."""
+    return float(root_mean_squared_error(y, mean))
+
+
+def nmse(y: Array, mean: Array) -> float:
+    """MSE / variance of y: 1 is as good as the mean of the test targets; nan where y does not vary."""
+    variance = float(np.var(y))
+    return float(mean_squared_error(y, mean)) / variance if variance > 0 else float("nan")
+
+
+def gaussian_nll(y: Array, mean: Array, std: Array) -> float:
+    """-mean log N(y; mean, std^2), in the unit of y."""
+    return float(-norm.logpdf(y, mean, std).mean())
+
+
+def class_scores(y: Array, p: Array, seen: Array | None = None) -> dict[str, float]:
+    """Every score of one task of a classification problem."""
+    functions: tuple[Callable[[Array, Array], float], ...] = (accuracy, nll, brier, ece, entropy_ratio)
+    scores = {function.__name__: function(y, p) for function in functions}
+    return scores if seen is None else {**scores, **unseen_class_scores(y, p, seen)}
+
+
+def real_scores(y: Array, mean: Array, std: Array) -> dict[str, float]:
+    """Every score of one task of a regression problem."""
+    return {"rmse": rmse(y, mean), "nmse": nmse(y, mean), "nll": gaussian_nll(y, mean, std)}
+
+
+def per_task(task: Array, n_tasks: int, score: Callable[[Array], dict[str, float]]) -> list[dict[str, float]]:
+    """``score(rows)`` of every task, where rows are its row numbers; an empty dict where it has none."""
+    rows = [np.flatnonzero(task == t) for t in range(n_tasks)]
+    return [score(own) if len(own) else {} for own in rows]
+
+
+def _normalised(p: Array) -> Array:
+    wide = np.asarray(p, dtype=np.float64)
+    unit: Array = wide / wide.sum(axis=1, keepdims=True)
+    return unit

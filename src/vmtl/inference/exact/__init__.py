@@ -1,0 +1,1 @@
+"""The exact Gaussian model: kernel, task structure, posterior and calibration from the training rows."""

@@ -1,0 +1,213 @@
+"""Predictions of a fitted model: Monte Carlo (Eq. 12), moment or mean; and where the uncertainty comes from.
+
+Rows run in zero-padded blocks of one fixed shape, and random numbers are shared by all rows, so that a
+prediction does not depend on batch size, row order or what else is predicted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from vmtl._utils.noise import antithetic
+from vmtl._utils.types import Array
+from vmtl.inference.features.feature_map import FeatureMap
+from vmtl.model.distributions import Gaussian, Posterior
+from vmtl.model.heads import affine, logit_moments
+from vmtl.model.likelihoods import GaussianNoise
+from vmtl.model.model import Model
+
+#: A block is CELLS cells of CELL_ROWS rows, each cell of one task.
+CELLS, CELL_ROWS = 8, 32
+#: How much the variance of a logit shrinks it. MacKay's pi / 8 is for two classes and under-confident on many.
+SHRINKAGE = 0.2
+#: Draws that split the uncertainty in the moment predictive.
+MOMENT_DRAWS = 32
+
+
+@dataclass(frozen=True)
+class Probabilities:
+    """Class probabilities (n, C)."""
+
+    probabilities: Array
+
+
+@dataclass(frozen=True)
+class ClassPrediction:
+    """Probabilities (n, C) and the two entropies (n,), in nats."""
+
+    probabilities: Array
+    total: Array
+    aleatoric: Array
+
+
+@dataclass(frozen=True)
+class RealPrediction:
+    """Mean and the two standard deviations, (n,) each, in units of the standardised target."""
+
+    mean: Array
+    aleatoric: Array
+    epistemic: Array
+
+
+class Predictor:
+    """A fitted model, ready to predict: q(w) and the shared draws are computed once."""
+
+    def __init__(self, feature_map: FeatureMap, model: Model, mode: str, seed: int) -> None:
+        self.feature_map, self.model, self.mode = feature_map, model, mode
+        self.device, self.dtype = model.task_rows.device, model.task_rows.dtype
+        with torch.no_grad():
+            self.q_w: Posterior = model.q_w()
+            self.scale = model.logit_scale
+        settings = model.settings
+        generator = torch.Generator().manual_seed(seed)
+        size, outputs = model.encoder.latent_dim, self.q_w.mean.shape[1]
+        self._eps_z = self._draw(generator, settings.predict_z, size)  # (L, K)
+        self._eps_w = self._draw(generator, settings.predict_z * settings.predict_w, outputs)  # (L*M, C)
+        self._eps_moment = self._draw(generator, MOMENT_DRAWS, outputs)
+
+    def _draw(self, generator: torch.Generator, draws: int, size: int) -> Tensor:
+        """Antithetic pairs of standard normal draws."""
+        half = torch.randn((draws + 1) // 2, size, generator=generator, dtype=torch.float64)
+        return antithetic(half, draws).to(self.device, self.dtype)
+
+    @torch.no_grad()
+    def probabilities(self, x: Array, task: Array) -> Probabilities:
+        """Class probabilities of the rows ``x`` (n, D) of the tasks ``task`` (n,)."""
+        found = np.empty((len(task), self.q_w.mean.shape[1]), dtype=_numpy_dtype(self.dtype))
+        for rows, place, block, cell_task in self._blocks(x, task):
+            p, _ = self._class_block(self.model.encoder(block, cell_task), cell_task, split=False)
+            found[rows] = p.flatten(0, 1)[place].cpu().numpy()
+        return Probabilities(found)
+
+    @torch.no_grad()
+    def classes(self, x: Array, task: Array) -> ClassPrediction:
+        """The same, and where the uncertainty comes from."""
+        n_classes = self.q_w.mean.shape[1]
+        probabilities = np.empty((len(task), n_classes), dtype=_numpy_dtype(self.dtype))
+        total, aleatoric = np.empty(len(task)), np.empty(len(task))
+        for rows, place, block, cell_task in self._blocks(x, task):
+            p, h = self._class_block(self.model.encoder(block, cell_task), cell_task, split=True)
+            p, h = p.flatten(0, 1)[place], h.flatten(0, 1)[place]
+            probabilities[rows] = p.cpu().numpy()
+            total[rows] = entropy(p).cpu().numpy()
+            aleatoric[rows] = np.minimum(h.cpu().numpy(), total[rows])
+        return ClassPrediction(probabilities, total, aleatoric)
+
+    @torch.no_grad()
+    def values(self, x: Array, task: Array) -> RealPrediction:
+        """Regression: predictive mean, noise and model uncertainty of every row."""
+        mean, variance = np.empty(len(task)), np.empty(len(task))
+        assert isinstance(self.model.likelihood, GaussianNoise)
+        noise = self.model.likelihood.scale().cpu().numpy()
+        for rows, place, block, cell_task in self._blocks(x, task):
+            m, v = self._value_block(self.model.encoder(block, cell_task), cell_task)
+            mean[rows] = m.flatten()[place].cpu().numpy()
+            variance[rows] = v.flatten()[place].cpu().numpy()
+        return RealPrediction(mean, noise[task], np.sqrt(np.maximum(variance, 0)))
+
+    @torch.no_grad()
+    def features(self, x: Array, task: Array) -> Array:
+        """The mean representation of every row: (n, K)."""
+        out = np.empty((len(task), self.model.encoder.latent_dim), dtype=_numpy_dtype(self.dtype))
+        for rows, place, block, cell_task in self._blocks(x, task):
+            out[rows] = self.model.encoder(block, cell_task).mean.flatten(0, 1)[place].cpu().numpy()
+        return out
+
+    def _blocks(self, x: Array, task: Array) -> Iterator[tuple[Array, Tensor, Tensor, Tensor]]:
+        """Blocks of features (CELLS, CELL_ROWS, F): row numbers, their places in the block, features, tasks."""
+        order = np.argsort(task, kind="stable")
+        sorted_task = np.asarray(task)[order]
+        change = np.r_[True, sorted_task[1:] != sorted_task[:-1]] if len(order) else np.zeros(0, bool)
+        run_start = np.maximum.accumulate(np.where(change, np.arange(len(order)), 0))
+        within = np.arange(len(order)) - run_start
+        cell = np.cumsum(change | (within % CELL_ROWS == 0)) - 1  # number of the cell of each sorted row
+        slot = within % CELL_ROWS
+        edges = np.searchsorted(cell, np.arange(0, (cell[-1] if len(cell) else -1) + CELLS + 1, CELLS))
+        for start, stop in itertools.pairwise(edges):
+            if start == stop:
+                continue
+            rows, inside = order[start:stop], cell[start:stop] % CELLS
+            buffer = np.zeros((CELLS, CELL_ROWS, x.shape[1]), dtype=_numpy_dtype(self.dtype))
+            buffer[inside, slot[start:stop]] = x[rows]
+            cell_task = np.zeros(CELLS, dtype=np.int64)
+            cell_task[inside] = sorted_task[start:stop]
+            tasks = torch.from_numpy(cell_task).to(self.device)
+            block = self.feature_map(torch.from_numpy(buffer).to(self.device), tasks)
+            place = torch.from_numpy(inside * CELL_ROWS + slot[start:stop]).to(self.device)
+            yield rows, place, block, tasks
+
+    def _class_block(self, q_z: Posterior, task: Tensor, split: bool) -> tuple[Tensor, Tensor]:
+        """Probabilities (G, B, C) and, if ``split``, the mean entropy over draws (G, B)."""
+        q_w = self.q_w.at(task)
+        if self.mode == "mean" or not (q_z.stochastic or q_w.stochastic):
+            p = (self.scale * affine(q_z.mean, q_w.mean)).softmax(-1)
+            return p, entropy(p) if split else p
+        if self.mode == "moment":
+            return self._moment_block(q_z, q_w, split)
+        found, mixed = [], []
+        for logits in self._logit_draws(q_z, q_w):  # one draw of w after the other stays in the cache
+            p = logits.softmax(-1)
+            found.append(p.mean(1))
+            if split:
+                mixed.append(entropy(p).mean(1))
+        p = torch.stack(found).mean(0)
+        return p, torch.stack(mixed).mean(0) if split else p
+
+    def _moment_block(self, q_z: Posterior, q_w: Posterior, split: bool) -> tuple[Tensor, Tensor]:
+        """softmax(mean / sqrt(1 + k variance)), k = 0.2; draws of logits split the entropy.
+
+        MacKay's approximation has k = pi / 8, so the draws have the variance 8 k / pi times that of the logits, which
+        is what the probabilities take it to be; the aleatoric part is mean entropy / entropy of the mean of draws.
+        """
+        moments = logit_moments(q_z, q_w)
+        mean, variance = self.scale * moments.mean, self.scale.square() * moments.variance.clamp_min(0)
+        p = (mean / torch.sqrt(1 + SHRINKAGE * variance)).softmax(-1)
+        if not split:
+            return p, p
+        spread = (8 / math.pi * SHRINKAGE * variance).sqrt()
+        draws = (mean + spread * self._eps_moment[:, None, None]).softmax(-1)
+        part = entropy(draws).mean(0) / entropy(draws.mean(0)).clamp_min(torch.finfo(p.dtype).tiny)
+        return p, entropy(p) * part.clamp_max(1)
+
+    def _logit_draws(self, q_z: Posterior, q_w: Posterior) -> Iterator[Tensor]:
+        """M times L draws of the logits (G, L, B, C), the same random numbers for every row."""
+        z = q_z.mean[:, None]
+        if isinstance(q_z, Gaussian):
+            z = torch.addcmul(z, q_z.scale[:, None], self._eps_z[:, None])  # (G, L, B, K)
+        flat = z.flatten(1, 2)
+        mean = self.scale * affine(flat, q_w.mean).view(*z.shape[:3], -1)  # (G, L, B, C)
+        if not q_w.stochastic:
+            yield mean
+            return
+        flat = flat.square_() if q_z.stochastic else flat.square()
+        spread = self.scale * affine(flat, q_w.variance).sqrt_().view_as(mean)
+        for eps in self._eps_w.view(self.model.settings.predict_w, -1, 1, mean.shape[-1]):
+            yield torch.addcmul(mean, spread, eps[: mean.shape[1]])
+
+    def _value_block(self, q_z: Posterior, task: Tensor) -> tuple[Tensor, Tensor]:
+        q_w = self.q_w.at(task)
+        if self.mode == "monte-carlo" and (q_z.stochastic or q_w.stochastic):
+            draws = torch.stack(list(self._logit_draws(q_z, q_w))).squeeze(-1)  # (M, G, L, B)
+            return draws.mean((0, 2)), draws.var((0, 2), unbiased=False)
+        moments = logit_moments(q_z, q_w)
+        variance = self.scale.square() * moments.variance
+        if self.mode == "mean":
+            variance = torch.zeros_like(variance)
+        return (self.scale * moments.mean).squeeze(-1), variance.squeeze(-1)
+
+
+def entropy(p: Tensor) -> Tensor:
+    """-sum p log p over the last axis."""
+    return -torch.xlogy(p, p).sum(-1)
+
+
+def _numpy_dtype(dtype: torch.dtype) -> Any:
+    return np.float64 if dtype == torch.float64 else np.float32

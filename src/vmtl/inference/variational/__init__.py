@@ -1,0 +1,1 @@
+"""The paper's way: stochastic gradient steps on the evidence lower bound."""

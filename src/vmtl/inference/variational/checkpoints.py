@@ -1,0 +1,143 @@
+"""Checkpoints of a run: written all or nothing, resumed bit by bit, one writer at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from vmtl._utils import tensor_files
+from vmtl._utils.atomic_files import temporary_prefix
+from vmtl._utils.types import Array
+from vmtl.inference.variational.training import Progress, Trainer
+
+#: Seconds between two checkpoints; the last step always writes one.
+EVERY_SECONDS = 5.0
+_ROWS = 4096
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint folder that cannot be used for this run."""
+
+
+def fingerprint(parameters: dict[str, Any], arrays: list[Array]) -> str:
+    """What identifies a run: its settings and its data."""
+    digest = hashlib.sha256(json.dumps(parameters, sort_keys=True, default=repr).encode())
+    for array in arrays:
+        digest.update(repr((array.dtype.str, array.shape)).encode())
+        for start in range(0, len(array), _ROWS):
+            digest.update(array[start : start + _ROWS].tobytes())
+    return digest.hexdigest()
+
+
+class Checkpoint:
+    """A folder with the last good state of one run, used as a context manager that holds its lock.
+
+    ``seed`` is the run's seed; if it is free (nobody chose it), an interrupted run's seed is taken over.
+    """
+
+    def __init__(self, folder: str | Path, run: str, seed: int, *, free_seed: bool = False) -> None:
+        self.folder, self.run, self.seed, self.free_seed = Path(folder), run, seed, free_seed
+        self.file = self.folder / "state.vmtl-checkpoint"
+        self._found: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self._written = time.monotonic()
+        self._lock: int | None = None
+
+    def __enter__(self) -> Checkpoint:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR, 0o644)
+        except OSError as error:
+            raise CheckpointError(
+                f"Cannot write checkpoints to {self.folder}: {_reason(error)}; give another folder."
+            ) from None
+        try:
+            _hold(self._lock, self.folder)
+            self._sweep()
+            self._read()
+        except BaseException:
+            self._release()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _sweep(self) -> None:
+        """Remove what a killed run left half-written."""
+        for stale in self.folder.glob(f"{temporary_prefix(self.file)}*.tmp"):
+            with suppress(OSError):
+                stale.unlink()
+
+    def _read(self) -> None:
+        if not self.file.exists():
+            return
+        try:
+            payload, tensors = tensor_files.load(self.file, "checkpoint")
+            run, seed = payload["run"], int(payload["seed"])
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"The checkpoint in {self.folder} cannot be read ({error}); delete the folder to start again."
+            ) from None
+        if run != self.run or (seed != self.seed and not self.free_seed):
+            raise CheckpointError(
+                f"{self.folder} holds the checkpoint of a run with other data or settings; "
+                "give an empty folder, or repeat the call that made it."
+            )
+        self.seed, self._found = seed, (payload, tensors)
+
+    def resume(self, trainer: Trainer) -> None:
+        """Continue from the folder's state, if it had one when it was entered."""
+        if self._found is None:
+            return
+        try:
+            trainer.restore(*self._found)
+        except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
+            raise CheckpointError(
+                f"The checkpoint in {self.folder} does not fit this run ({error}); delete the folder to start again."
+            ) from None
+        self._found = None
+
+    def __call__(self, trainer: Trainer, progress: Progress) -> None:
+        """Write if enough time has passed, and after the last step."""
+        if time.monotonic() - self._written < EVERY_SECONDS and progress.step < progress.total:
+            return
+        payload, tensors = trainer.state()
+        try:
+            tensor_files.save(self.file, "checkpoint", {**payload, "run": self.run, "seed": self.seed}, tensors)
+        except OSError as error:
+            raise CheckpointError(
+                f"Cannot write the checkpoint {self.file}: {_reason(error)}; the last good one is kept; "
+                "free some space and repeat the call."
+            ) from None
+        self._written = time.monotonic()
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _hold(handle: int, folder: Path) -> None:
+    """Lock a file until it is closed or the process ends, however that happens."""
+    try:
+        import fcntl
+    except ImportError:
+        raise CheckpointError("This system has no POSIX file locks, which checkpoints need; fit without one.") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise CheckpointError(f"Another run is writing to {folder}; give each run its own folder.") from None
+    except OSError as error:
+        raise CheckpointError(f"Cannot lock {folder}: {_reason(error)}; give a folder on a local disk.") from None

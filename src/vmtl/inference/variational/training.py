@@ -1,0 +1,172 @@
+"""THE loop: every method is trained here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from vmtl._utils.noise import Noise
+from vmtl.config import schedules
+from vmtl.data.rows import Rows
+from vmtl.inference.variational.batches import make_sampler
+from vmtl.inference.variational.history import HISTORY_LENGTH, History
+from vmtl.inference.variational.optimiser import make_optimiser
+from vmtl.model.model import Model
+from vmtl.model.objective import Scales, Terms, task_losses, task_shares, terms
+
+
+class DivergenceError(RuntimeError):
+    """A term of the loss, or a weight, is no longer finite; ``task`` is None if it belongs to all tasks."""
+
+    def __init__(self, step: int, term: str, task: int | None, name: str | None = None) -> None:
+        self.step, self.term, self.task, self.name = step, term, task, name
+        owner = "" if task is None else f" of task {name or task}"
+        super().__init__(
+            f"Training diverged at step {step}: {term}{owner} is not finite; "
+            "lower learning_rate, or scale the features."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.step, self.term, self.task, self.name)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a callback is told after a step."""
+
+    step: int
+    total: int
+    loss: float
+    nll: float
+    kl_z: float
+    kl_w: float
+
+
+class Trainer:
+    """The state of one run: model, optimiser, noise, step and history. ``run`` does the steps."""
+
+    def __init__(self, model: Model, rows: Rows, seed: int) -> None:
+        self.model, self.rows = model, rows
+        self.noise = Noise(seed, rows.x.device, rows.x.dtype)
+        self.sampler = make_sampler(rows, model.settings.batch_rows)
+        self.optimiser = make_optimiser(model)
+        self.history = History()
+        self.step = 0
+        self.extras: dict[str, Tensor] = {}  # what hooks want kept in checkpoints
+        self._share = task_shares(model)
+        self._every = max(1, -(-model.settings.max_steps // HISTORY_LENGTH))
+
+    def run(self, hooks: Sequence[Callable[[Trainer, Progress], None]] = ()) -> None:
+        """Train to the last step; hooks run after every step: checkpoints, progress, stopping by raising."""
+        total = self.model.settings.max_steps
+        started = time.perf_counter() - (self.history.seconds[-1] if self.history.seconds else 0.0)
+        while self.step < total:
+            progress = self._one_step(total, started)
+            for hook in hooks:
+                hook(self, progress)
+        self.check_weights()
+
+    def check_weights(self) -> None:
+        """The last update is followed by no loss that would show it broken, so look at the weights."""
+        for name, parameter in self.model.state_dict().items():
+            broken = ~torch.isfinite(parameter)
+            if bool(broken.any()):
+                per_task = parameter.dim() > 0 and len(parameter) == self.model.n_tasks > 1
+                task = int(broken.nonzero()[0, 0]) if per_task else None
+                raise DivergenceError(self.step, f"the weight {name}", task)
+
+    def _one_step(self, total: int, started: float) -> Progress:
+        model, settings, step = self.model, self.model.settings, self.step
+
+        def now(schedule: schedules.Schedule) -> float:
+            return schedules.value(schedule, step, total, model.n_tasks)
+
+        scales = Scales(now(settings.kl_scale_z), now(settings.kl_scale_w), settings.entropy_weight)
+        tau, lr = now(settings.tau), now(settings.learning_rate)
+        for group in self.optimiser.param_groups:
+            group["lr"] = lr * group["rate"]
+        batch = self.sampler.draw(self.noise)
+        values = terms(model(batch, tau, self.noise), batch)
+        loss = model.weighting(task_losses(model, values, scales), self._share)
+        if not bool(torch.isfinite(loss)):
+            self._explain_divergence(values)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimiser.step()
+        self._update_prior()
+        self.step += 1
+        means = torch.stack([loss.detach(), values.nll.mean(), values.kl_z.mean(), values.kl_w.mean()]).tolist()
+        if step % self._every == 0 or self.step == total:
+            self._record(values, scales, tau, lr, time.perf_counter() - started)
+        return Progress(self.step, total, *means)
+
+    def _update_prior(self) -> None:
+        prior = self.model.prior_w
+        if prior is not None and prior.update_every and (self.step + 1) % prior.update_every == 0:
+            try:
+                with torch.no_grad():
+                    prior.update(self.model.q_w())
+            except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
+                raise DivergenceError(self.step, "the prior of w", None) from None
+
+    def _record(self, values: Terms, scales: Scales, tau: float, lr: float, seconds: float) -> None:
+        history = self.history
+        history.step.append(self.step)
+        history.nll.append(values.nll.detach())
+        history.kl_z.append(values.kl_z.detach())
+        history.kl_w.append(values.kl_w.detach())
+        history.kl_scale_z.append(scales.kl_z)
+        history.kl_scale_w.append(scales.kl_w)
+        history.tau.append(tau)
+        history.lr.append(lr)
+        history.seconds.append(seconds)
+
+    def _explain_divergence(self, values: Terms) -> None:
+        for name in ("nll", "kl_z", "kl_w", "entropy"):
+            broken = ~torch.isfinite(getattr(values, name))
+            if bool(broken.any()):
+                raise DivergenceError(self.step, name, int(broken.nonzero()[0]))
+        raise DivergenceError(self.step, "the weighted sum of the losses", None)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Everything that the next step depends on, as JSON and tensors; only a finite state is given out."""
+        self.check_weights()
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors["noise"] = self.noise.state()
+        for index, parameter in enumerate(self._parameters()):
+            for name, value in self.optimiser.state[parameter].items():
+                tensors[f"optimiser.{index}.{name}"] = value
+        tensors.update({f"extras.{name}": value for name, value in self.extras.items()})
+        history = self.history
+        for name in History.TERMS:
+            recorded = getattr(history, name)
+            tensors[f"history.{name}"] = torch.stack(recorded) if recorded else torch.zeros(0, self.model.n_tasks)
+        return {"step": self.step, "history": history.numbers()}, tensors
+
+    def restore(self, payload: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Continue where ``state`` was taken."""
+        device = self.rows.x.device
+        weights = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
+        self.model.load_state_dict(weights)
+        self.noise.restore(tensors["noise"])
+        self.extras = {k.removeprefix("extras."): v.to(device) for k, v in tensors.items() if k.startswith("extras.")}
+        self.step = int(payload["step"])
+        for index, parameter in enumerate(self._parameters()):
+            prefix = f"optimiser.{index}."
+            self.optimiser.state[parameter] = {
+                name.removeprefix(prefix): value.to(device)
+                for name, value in tensors.items()
+                if name.startswith(prefix)
+            }
+        history = {name: list(values) for name, values in payload["history"].items()}
+        for name in History.TERMS:
+            history[name] = list(tensors[f"history.{name}"].to(device))
+        self.history = History(**history)
+
+    def _parameters(self) -> list[torch.nn.Parameter]:
+        return [parameter for group in self.optimiser.param_groups for parameter in group["params"]]

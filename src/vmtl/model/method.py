@@ -1,0 +1,85 @@
+"""A method is a row of independent choices; ``methods/`` holds one declaration per file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from vmtl.model.priors import W_PRIORS, Z_PRIORS
+from vmtl.model.task_weighting import WEIGHTINGS
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a method is, apart from how it is trained.
+
+    name, summary, reference : for people.
+    encoder : "shared" by all tasks, or "per task".
+    q_z, q_w : "delta" or "gaussian" posteriors of the representation and of the classifier.
+    prior_z, prior_w : a name in ``vmtl.model.priors``, or None.
+    head : "direct" parameters, or "amortised" from class means (VMTL-AC).
+    shared_head : one classifier for all tasks.
+    weighting : how the tasks' losses are summed.
+    shared_noise : regression with one noise for all tasks (a plain sum of squared errors).
+    """
+
+    name: str
+    summary: str
+    reference: str
+    encoder: Literal["shared", "per task"] = "shared"
+    q_z: Literal["delta", "gaussian"] = "delta"
+    q_w: Literal["delta", "gaussian"] = "delta"
+    prior_z: str | None = None
+    prior_w: str | None = None
+    head: Literal["direct", "amortised"] = "direct"
+    shared_head: bool = False
+    weighting: str = "equal"
+    shared_noise: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_names()
+        if self.q_z == "delta" and self.prior_z is not None:
+            raise ValueError(f"{self.name}: prior_z={self.prior_z!r} is a KL and needs q_z='gaussian'; q_z is 'delta'.")
+        if self.q_z == "gaussian" and self.prior_z is None:
+            raise ValueError(f"{self.name}: q_z='gaussian' needs a prior_z, one of {', '.join(Z_PRIORS)}.")
+        if self.q_w == "gaussian" and self.prior_w is None:
+            raise ValueError(f"{self.name}: q_w='gaussian' needs a prior_w, one of {', '.join(W_PRIORS)}.")
+        if self.prior_w is not None and W_PRIORS[self.prior_w].posterior != self.q_w:
+            needed = W_PRIORS[self.prior_w].posterior
+            raise ValueError(f"{self.name}: prior_w={self.prior_w!r} needs q_w={needed!r}; q_w is {self.q_w!r}.")
+        if self.encoder == "per task" and (self.mixes_z or self.mixes_w):
+            raise ValueError(f"{self.name}: a mixture of other tasks needs one shared encoder, not one per task.")
+        if self.shared_head and self.prior_w is not None:
+            raise ValueError(f"{self.name}: one classifier for all tasks has no other tasks to take a prior from.")
+        if self.shared_head and self.head == "amortised":
+            raise ValueError(f"{self.name}: an amortised head infers one classifier per task; set shared_head=False.")
+
+    def _check_names(self) -> None:
+        choices: tuple[tuple[str, object, tuple[object, ...]], ...] = (
+            ("encoder", self.encoder, ("shared", "per task")),
+            ("q_z", self.q_z, ("delta", "gaussian")),
+            ("q_w", self.q_w, ("delta", "gaussian")),
+            ("prior_z", self.prior_z, (None, *Z_PRIORS)),
+            ("prior_w", self.prior_w, (None, *W_PRIORS)),
+            ("head", self.head, ("direct", "amortised")),
+            ("weighting", self.weighting, tuple(WEIGHTINGS)),
+        )
+        for field, given, allowed in choices:
+            if given not in allowed:
+                names = ", ".join(map(repr, allowed))
+                raise ValueError(f"{self.name}: {field} must be one of {names}; got {given!r}.")
+
+    @property
+    def mixes(self) -> bool:
+        """Whether the method learns mixing weights."""
+        return self.mixes_z or self.mixes_w
+
+    @property
+    def mixes_z(self) -> bool:
+        """Whether there are mixing weights beta."""
+        return self.prior_z is not None and Z_PRIORS[self.prior_z].mixes
+
+    @property
+    def mixes_w(self) -> bool:
+        """Whether there are mixing weights alpha."""
+        return self.prior_w is not None and W_PRIORS[self.prior_w].mixes

@@ -1,0 +1,93 @@
+"""Mixing weights alpha and beta: who learns from whom (Eq. 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from vmtl.config.choices import Mode
+
+
+def mixing_weights(logits: Tensor, tau: float, mask: Tensor) -> Tensor:
+    """softmax(logits / tau) over the last axis, restricted to ``mask``; rows with an empty mask are 0."""
+    if not tau > 0:
+        raise ValueError(f"The temperature tau must be positive; got {tau}.")
+    masked = (logits / tau).masked_fill(~mask, -torch.inf)
+    top = masked.amax(-1, keepdim=True).detach()
+    weights = torch.where(mask, torch.exp(masked - torch.where(top.isfinite(), top, 0.0)), 0.0)
+    return weights / weights.sum(-1, keepdim=True).clamp_min(torch.finfo(weights.dtype).tiny)
+
+
+def renormalise(weights: Tensor, mask: Tensor) -> Tensor:
+    """Mixing weights kept where ``mask`` holds and scaled to sum to 1 again; 0 where nothing is left."""
+    kept = torch.where(mask, weights, 0.0)
+    return kept / kept.sum(-1, keepdim=True).clamp_min(torch.finfo(weights.dtype).tiny)
+
+
+class Mixing(nn.Module):
+    """Learned mixing weights of T tasks.
+
+    alpha_ti = exp((log pi_ti + g_ti) / tau) / sum_{j != t} exp((log pi_tj + g_tj) / tau)
+
+    where log pi = ``log_pi`` (T, T), g ~ Gumbel and tau the temperature. ``mode`` says how: ``gumbel`` as
+    above, ``learnable`` without noise, ``mean`` uniform. With fewer than three tasks there is nothing to
+    learn and no parameter exists. The diagonal is never used. ``start`` is where log pi begins.
+    """
+
+    off_diagonal: Tensor
+    start: Tensor
+    log_pi: nn.Parameter | None
+
+    def __init__(self, n_tasks: int, mode: Mode) -> None:
+        super().__init__()
+        self.mode = mode
+        self.register_buffer("off_diagonal", ~torch.eye(n_tasks, dtype=torch.bool), persistent=False)
+        self.register_buffer("start", torch.zeros(n_tasks, n_tasks))
+        learned = mode != "mean" and n_tasks >= 3
+        self.log_pi = nn.Parameter(torch.zeros(n_tasks, n_tasks)) if learned else None
+
+    @torch.no_grad()
+    def start_from(self, alpha: Tensor) -> None:
+        """Begin at the mixing weights ``alpha`` (T, T); they are also the prior of ``divergence``."""
+        if self.log_pi is not None:
+            self.start.copy_(torch.where(self.off_diagonal, alpha.clamp_min(1e-12).log(), 0.0))
+            self.log_pi.copy_(self.start)
+
+    def probabilities(self) -> Tensor:
+        """softmax(log pi) off the diagonal: what a fitted model reports as alpha_ or beta_."""
+        return mixing_weights(self._logits(), 1.0, self.off_diagonal)  # (T, T)
+
+    def sample(self, tau: float, gumbel: Callable[..., Tensor]) -> Tensor:
+        """The mixing weights at temperature ``tau``; without noise unless the mode is gumbel.
+
+        A draw sits on few of many tasks, so the mean of ceil(T / 8) draws is taken; the convex bound is linear
+        in the weights and stays unbiased.
+        """
+        if self.log_pi is None or self.mode != "gumbel":
+            return self.probabilities()
+        draws = -(-len(self.log_pi) // 8)
+        noisy = self.log_pi + gumbel(draws, *self.log_pi.shape)
+        return mixing_weights(noisy, tau, self.off_diagonal).mean(0)  # (T, T)
+
+    def divergence(self) -> Tensor:
+        """KL(softmax(log pi) || softmax(start)) of every task: (T,)."""
+        alpha = self.probabilities()
+        prior = mixing_weights(self.start, 1.0, self.off_diagonal)
+        tiny = torch.finfo(alpha.dtype).tiny
+        return (alpha * (alpha.clamp_min(tiny).log() - prior.clamp_min(tiny).log())).sum(-1)
+
+    def _logits(self) -> Tensor:
+        return self.start if self.log_pi is None else self.log_pi
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The mixture prior before training: component i of task t is N(sharing_t mu_i, variance_t)."""
+
+    alpha: Tensor  # (T, T) mixing weights, zero diagonal, rows sum to 1
+    sharing: Tensor  # (T,) r_t
+    variance: Tensor  # (T,) v_t
+    covariance: Tensor  # (T, T) B, of one weight across tasks in the exact model

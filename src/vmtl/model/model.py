@@ -1,0 +1,245 @@
+"""The modules that a method names, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from vmtl._utils.noise import Noise
+from vmtl.config.settings import Settings
+from vmtl.data.rows import Batch, Rows
+from vmtl.model.attention import Attention
+from vmtl.model.distributions import Delta, Gaussian, Posterior
+from vmtl.model.encoders import Encoder, GroupedLinear, KernelEncoder, LinearEncoder, MlpEncoder, NoisyLinearEncoder
+from vmtl.model.heads import AmortisedHead, DirectHead, Head, class_statistics, logit_moments, sample_logits
+from vmtl.model.likelihoods import Categorical, GaussianNoise, Likelihood
+from vmtl.model.method import Method
+from vmtl.model.mixing import Mixing, Mixture
+from vmtl.model.priors import W_PRIORS, Z_PRIORS, Context, PriorSettings, WPrior, ZPrior
+from vmtl.model.priors.gumbel_mixture import GumbelMixtureW
+from vmtl.model.task_weighting import WEIGHTINGS
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """One forward pass: what the objective needs."""
+
+    nll: Tensor  # (T, N) of every row, the mean over draws
+    kl_z: Tensor  # (T,) mean over rows
+    kl_w: Tensor  # (T,)
+    entropy: Tensor  # (T,) C K KL(alpha || alpha at the start)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a model must know of its problem to be built: shapes and masks, no rows."""
+
+    class_mask: Tensor  # (T, C)
+    task_rows: Tensor  # (T,) N_t
+    size_in: int
+    is_classification: bool
+    spread: Tensor  # (G, F) deviation of the features
+    statistics: Tensor  # (T, C, D) what an amortised head reads
+
+    @classmethod
+    def of(cls, rows: Rows, spread: Tensor) -> Layout:
+        return cls(
+            rows.class_mask,
+            rows.task_weight,
+            rows.x.shape[1],
+            rows.is_classification,
+            spread,
+            class_statistics(rows),
+        )
+
+    def to(self, device: str) -> Layout:
+        """The same shapes on another device; on ``meta`` they have no memory. The small class mask stays."""
+        moved = {name: getattr(self, name).to(device) for name in ("task_rows", "spread", "statistics")}
+        return replace(self, **moved)
+
+
+def effective_method(method: Method, settings: Settings) -> Method:
+    """The method with z or w made deterministic, where the settings say so."""
+    if not settings.bayesian_z and method.q_z == "gaussian":
+        method = replace(method, q_z="delta", prior_z=None)
+    if not settings.bayesian_w and method.q_w == "gaussian":
+        method = replace(method, q_w="delta", prior_w=None)
+    return method
+
+
+class Model(nn.Module):
+    """A method on a problem of T tasks and C outputs."""
+
+    class_mask: Tensor
+    task_rows: Tensor
+    log_logit_scale: Tensor
+
+    def __init__(self, method: Method, settings: Settings, layout: Layout) -> None:
+        super().__init__()
+        self.method, self.settings = effective_method(method, settings), settings
+        self.is_classification = layout.is_classification
+        self.n_tasks, n_classes = layout.class_mask.shape
+        self.register_buffer("class_mask", layout.class_mask)
+        self.register_buffer("task_rows", layout.task_rows)
+        self.encoder = self._build_encoder(layout)
+        self.head = self._build_head(layout, n_classes)
+        self.prior_w: WPrior | None = None
+        if self.method.prior_w is not None:
+            size = self.encoder.latent_dim + 1
+            self.prior_w = W_PRIORS[self.method.prior_w](self._prior_settings(), layout.class_mask, size)
+        self.prior_z: ZPrior | None = None
+        self.tied = settings.tie_mixing and self.method.mixes_w and self.method.mixes_z
+        self.mixing_w = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_w else None
+        self.mixing_z = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_z and not self.tied else None
+        self.register_buffer("log_logit_scale", torch.tensor(settings.logit_scale or 1.0).log())
+        self.likelihood: Likelihood = (
+            Categorical(layout.class_mask, settings.all_classes)
+            if layout.is_classification
+            else GaussianNoise(self.n_tasks, self.method.shared_noise)
+        )
+        weighting = self.method.weighting if layout.is_classification else "equal"
+        self.weighting = WEIGHTINGS[weighting](self.n_tasks)
+
+    def attach(self, rows: Rows) -> None:
+        """Give the prior of z the training rows it looks at; only training needs them."""
+        if self.method.prior_z is None:
+            return
+        name = self.method.prior_z
+        if self.method.mixes_z and rows.n_tasks == 1:
+            name = "standard_normal"  # nobody else to learn from
+        attention = Attention(rows) if Z_PRIORS[name].mixes else None
+        self.prior_z = Z_PRIORS[name](self._prior_settings(), rows, attention, self.encoder.latent_dim)
+        self.prior_z.to(rows.x)
+
+    def start_from(self, mixture: Mixture) -> None:
+        """Begin at inferred mixing weights and sharing strengths instead of uniform ones."""
+        for mixing in (self.mixing_w, self.mixing_z):
+            if mixing is not None:
+                mixing.start_from(mixture.alpha.to(self.task_rows))
+        if isinstance(self.prior_w, GumbelMixtureW) and self.settings.sharing is None:
+            self.prior_w.sharing.copy_(mixture.sharing)
+            self.prior_w.variance.copy_(mixture.variance)
+
+    def detach_rows(self) -> None:
+        """Forget the training rows: predictions do not need the prior of z."""
+        self.prior_z = None
+
+    def _prior_settings(self) -> PriorSettings:
+        settings = self.settings
+        return PriorSettings(
+            sharing=settings.sharing,
+            kl_form=settings.kl_form,
+            gradient_w=settings.prior_gradient_w,
+            gradient_z=settings.prior_gradient_z,
+            draws=settings.n_z * settings.n_w,
+        )
+
+    def _build_encoder(self, layout: Layout) -> Encoder:
+        settings, size_in = self.settings, layout.size_in
+        groups = 1 if self.method.encoder == "shared" else self.n_tasks
+        stochastic = self.method.q_z == "gaussian"
+        if settings.encoder == "kernel":
+            return KernelEncoder(layout.spread, stochastic)
+        if settings.encoder == "noisy-linear" and stochastic:
+            return NoisyLinearEncoder(groups, size_in, settings.latent_dim, settings.dropout)
+        if settings.encoder == "mlp":
+            return MlpEncoder(groups, size_in, settings.hidden_dim, settings.latent_dim, stochastic, settings.dropout)
+        return LinearEncoder(groups, size_in, settings.latent_dim, stochastic, settings.dropout)
+
+    def _build_head(self, layout: Layout, n_classes: int) -> Head:
+        size, stochastic = self.encoder.latent_dim, self.method.q_w == "gaussian"
+        if self.method.head == "amortised":
+            return AmortisedHead(
+                layout.statistics,
+                size,
+                hidden=self.settings.hidden_dim,
+                stochastic=stochastic,
+                dropout=self.settings.dropout,
+            )
+        return DirectHead(
+            self.n_tasks,
+            n_classes,
+            size,
+            stochastic=stochastic,
+            shared=self.method.shared_head,
+            scale=self.settings.initial_w_scale,
+        )
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Initial weights from ``generator``, module by module."""
+        for module in self.modules():
+            if isinstance(module, GroupedLinear | DirectHead):
+                module.reset(generator)
+
+    @property
+    def logit_scale(self) -> Tensor:
+        return self.log_logit_scale.exp()
+
+    def q_w(self, alpha: Tensor | None = None, noise: Noise | None = None) -> Posterior:
+        """The classifiers of all tasks; an amortised head is given the prior for classes it never saw."""
+        q_w: Posterior = self.head(noise)
+        if not self.head.amortised or bool(self.class_mask.all()):
+            return q_w
+        alpha = self.alpha() if alpha is None else alpha
+        mean, variance = (
+            self.prior_w.marginal(q_w, alpha)
+            if self.prior_w is not None
+            else (torch.zeros_like(q_w.mean), torch.ones_like(q_w.mean))
+        )
+        seen = self.class_mask[..., None]
+        mean = torch.where(seen, q_w.mean, mean)
+        if isinstance(q_w, Delta):
+            return Delta(mean)
+        return Gaussian(mean, torch.where(seen, q_w.scale, variance.clamp_min(1e-12).sqrt()))
+
+    def alpha(self) -> Tensor:
+        """Reported mixing weights of w: (T, T), zeros if the method has none."""
+        return self._reported(self.mixing_w)
+
+    def beta(self) -> Tensor:
+        """Reported mixing weights of z: (T, T), zeros if the method has none."""
+        return self._reported(self.mixing_w if self.tied else self.mixing_z)
+
+    def sharing(self) -> Tensor:
+        """Sharing strength of every task: (T,), zeros if w has no mixture prior."""
+        if isinstance(self.prior_w, GumbelMixtureW):
+            return self.prior_w.sharing
+        return torch.zeros_like(self.task_rows)
+
+    def _reported(self, mixing: Mixing | None) -> Tensor:
+        if mixing is None:
+            return self.task_rows.new_zeros(self.n_tasks, self.n_tasks)
+        return mixing.probabilities()
+
+    def forward(self, batch: Batch, tau: float, noise: Noise) -> Outputs:
+        alpha = self.alpha() if self.mixing_w is None else self.mixing_w.sample(tau, noise.gumbel)
+        beta = alpha if self.tied else self.beta() if self.mixing_z is None else self.mixing_z.sample(tau, noise.gumbel)
+        q_z = self.encoder(batch.x, None, noise)
+        q_w = self.q_w(alpha, noise)
+        context = Context(batch, self.encoder, alpha, beta, noise)
+        none = batch.weight.new_zeros(self.n_tasks)
+        kl_w = none if self.prior_w is None else self.prior_w.penalty(q_w, context)
+        kl_z = none if self.prior_z is None else self.prior_z.kl(q_z, context)
+        return Outputs(self._nll(q_z, q_w, batch.y, noise), kl_z, kl_w, self._entropy(q_w))
+
+    def _nll(self, q_z: Posterior, q_w: Posterior, y: Tensor, noise: Noise) -> Tensor:
+        """-log p(y | z, w) of every row, averaged over draws; logits = s0 w . [z; 1] scale w, which is small."""
+        n_z, n_w = self.settings.n_z, self.settings.n_w
+        if self.settings.logit_scale != 1:
+            q_w = q_w.times(self.logit_scale)
+        if self.settings.estimator == "moment" and (q_z.stochastic or q_w.stochastic):
+            return self.likelihood.nll_moments(logit_moments(q_z, q_w), y, noise, n_w)
+        if isinstance(q_z, Gaussian) and isinstance(q_w, Gaussian):
+            return self.likelihood.nll_sampled(q_z, q_w, y, noise, n_z, n_w)
+        return self.likelihood.nll(sample_logits(q_z, q_w, noise, n_z, n_w), y)
+
+    def _entropy(self, q_w: Posterior) -> Tensor:
+        """C K KL(alpha || alpha at the start): as if every weight had its own indicator of the task it comes from.
+
+        From a uniform start this is C K sum_i alpha log alpha up to a constant.
+        """
+        if self.mixing_w is None or self.mixing_w.log_pi is None or not self.settings.entropy_weight:
+            return q_w.mean.new_zeros(self.n_tasks)
+        return float(q_w.mean[0].numel()) * self.mixing_w.divergence()

@@ -1,0 +1,23 @@
+"""Priors by name, one file each."""
+
+from vmtl.model.priors.base import Context, PriorSettings, WPrior, ZPrior
+from vmtl.model.priors.bottleneck import BottleneckZ
+from vmtl.model.priors.gumbel_mixture import GumbelMixtureW
+from vmtl.model.priors.gumbel_mixture_z import GumbelMixtureZ
+from vmtl.model.priors.learned_gaussian import LearnedGaussianW
+from vmtl.model.priors.standard_normal import StandardNormalW, StandardNormalZ
+from vmtl.model.priors.tensor_normal import TensorNormalW
+
+W_PRIORS: dict[str, type[WPrior]] = {
+    "standard_normal": StandardNormalW,
+    "gumbel_mixture": GumbelMixtureW,
+    "learned_gaussian": LearnedGaussianW,
+    "tensor_normal": TensorNormalW,
+}
+Z_PRIORS: dict[str, type[ZPrior]] = {
+    "standard_normal": StandardNormalZ,
+    "gumbel_mixture": GumbelMixtureZ,
+    "bottleneck": BottleneckZ,
+}
+
+__all__ = ["W_PRIORS", "Z_PRIORS", "Context", "PriorSettings", "WPrior", "ZPrior"]

@@ -1,0 +1,29 @@
+"""The variational information bottleneck on the representation (Alemi et al., 2017; Qian et al., 2020)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from vmtl.data.rows import Rows
+from vmtl.model.attention import Attention
+from vmtl.model.distributions import Gaussian, Posterior
+from vmtl.model.priors.base import Context, PriorSettings, ZPrior
+
+
+class BottleneckZ(ZPrior):
+    """I(Z; X) <= E KL(q(z | x) || r(z)), with r(z) = N(m, diag(s^2)) learned.
+
+    r is the variational approximation of the marginal of z, shared by all tasks; where Alemi et al. fix it
+    to N(0, I), its mean and scale are learned here, which makes the bound on the information tighter.
+    """
+
+    def __init__(self, settings: PriorSettings, rows: Rows, attention: Attention | None, size: int) -> None:
+        super().__init__(settings, rows, attention, size)
+        self.mean = nn.Parameter(torch.zeros(size))
+        self.log_scale = nn.Parameter(torch.zeros(size))
+
+    def kl(self, q_z: Posterior, context: Context) -> Tensor:
+        assert isinstance(q_z, Gaussian)
+        marginal = Gaussian(self.mean, self.log_scale.exp())
+        return context.batch.mean(q_z.kl(marginal))  # (T,)

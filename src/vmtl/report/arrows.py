@@ -1,0 +1,104 @@
+"""Who learns from whom: mixing weights as arrows, and what they look like where there is nothing to learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from vmtl._utils.types import Array
+from vmtl.report.style import short
+
+#: Weights that differ by less are called even.
+ABOUT = 0.02
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """``learner`` takes the share ``weight`` of its prior from ``teacher``."""
+
+    learner: str
+    teacher: str
+    weight: float
+
+    def __str__(self) -> str:
+        return f"{short(self.learner, 40)} learns from {short(self.teacher, 40)} {self.weight:.2f}"
+
+
+@dataclass(frozen=True)
+class Control:
+    """Mixing weights of refits in which the tasks mean nothing: (R, T, T) for R refits.
+
+    shuffled : rows were dealt to the tasks at random, so that no task is nearer to one than to another.
+    unrelated : targets were shuffled inside each task, so that no task has anything to teach.
+    """
+
+    shuffled: Array
+    unrelated: Array
+
+    @property
+    def noise(self) -> float:
+        """The largest weight that appears although no task is nearer than another."""
+        return float(self.shuffled.max())
+
+
+def arrows(weights: Any) -> list[Arrow]:
+    """The off-diagonal entries of a (T, T) DataFrame, largest first; none for a method without mixing weights."""
+    values, names = np.asarray(weights), [str(name) for name in weights.index]
+    if not values.any():
+        return []
+    found = [
+        Arrow(names[t], names[i], float(values[t, i])) for t in range(len(names)) for i in range(len(names)) if t != i
+    ]
+    return sorted(found, key=lambda arrow: -arrow.weight)
+
+
+def even_weight(n_tasks: int) -> float:
+    """1 / (T - 1): the weight of every other task for a learner that prefers none."""
+    return 1 / max(n_tasks - 1, 1)
+
+
+def clear_arrows(weights: Any, control: Control | None = None) -> list[Arrow]:
+    """The arrows that tell something: those beyond the control; without one, all, unless every weight is about even."""
+    found, even = arrows(weights), even_weight(len(weights))
+    if control is not None:
+        return [arrow for arrow in found if arrow.weight > max(control.noise, even + ABOUT)]
+    return found if any(abs(arrow.weight - even) > ABOUT for arrow in found) else []
+
+
+def fit_control(
+    model: Any,
+    X: Any,
+    y: Array,
+    tasks: Array,
+    repeats: int = 3,
+    seed: int = 0,
+    done: Callable[[], None] = lambda: None,
+) -> Control:
+    """Refit ``model`` on training rows with shuffled tasks, and with targets shuffled inside each task."""
+    rng = np.random.default_rng(seed)
+    shuffled, unrelated = [], []
+    for _ in range(repeats):
+        dealt = _shuffle_inside(tasks, y if hasattr(model, "classes_") else np.zeros(len(y)), rng)
+        shuffled.append(_refit_alpha(model, X, y, dealt))
+        done()
+        unrelated.append(_refit_alpha(model, X, _shuffle_inside(y, tasks, rng), tasks))
+        done()
+    return Control(np.stack(shuffled), np.stack(unrelated))
+
+
+def _shuffle_inside(values: Array, group: Array, rng: np.random.Generator) -> Array:
+    """``values`` permuted among the rows of each group."""
+    out = np.array(values)
+    for name in dict.fromkeys(group.tolist()):
+        own = np.flatnonzero(group == name)
+        out[own] = out[rng.permutation(own)]
+    return out
+
+
+def _refit_alpha(model: Any, X: Any, y: Array, tasks: Array) -> Array:
+    weights: Array = clone(model).set_params(verbose=0).fit(X, y, tasks=tasks).alpha_.to_numpy()
+    return weights

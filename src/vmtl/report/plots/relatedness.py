@@ -1,0 +1,130 @@
+"""Figures on who learns from whom: the map, the arrows, and the control beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from vmtl._utils.types import Array
+from vmtl.report.arrows import Control, arrows, even_weight
+from vmtl.report.style import ACCENT, INK, LINE, MUTED, WARM, axes, short, wrapped
+
+#: Rows of a map up to which every cell carries its number.
+MOST_NUMBERED = 12
+#: Largest weights that the control draws, and as many of the rest.
+MOST_DOTS = 200
+#: Tasks that the circle of arrows can hold.
+MOST_ON_CIRCLE = 14
+
+
+def plot_relatedness(weights: Any, ax: Any = None) -> Any:
+    """Mixing weights of a (T, T) DataFrame: the learner is a row, its teachers are the columns."""
+    names = [short(name) for name in weights.index]
+    ax = axes(ax, 1.2 + min(0.42 * len(names), 4.2))
+    values = np.array(weights, dtype=float)
+    draw_map(ax, values, names, names, hollow_diagonal=True, full=max(0.5, float(values.max())))
+    ax.set(xlabel="learns from", ylabel="task")
+    return ax
+
+
+def draw_map(
+    ax: Any,
+    values: Array,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    hollow_diagonal: bool = False,
+    full: float = 1.0,
+) -> None:
+    """A map of numbers in [0, full]; the strength of one colour is the number, so it reads on light and dark."""
+    from matplotlib.colors import to_rgb
+
+    image = np.zeros((*values.shape, 4))
+    image[..., :3] = to_rgb(ACCENT)
+    image[..., 3] = 0.04 + 0.62 * np.clip(values / full, 0, 1)
+    if hollow_diagonal:
+        image[np.arange(len(rows)), np.arange(len(rows)), 3] = 0
+    ax.imshow(image, interpolation="nearest", aspect="auto" if len(rows) > MOST_NUMBERED else "equal")
+    every = -(-len(rows) // 25)
+    ax.set_yticks(range(0, len(rows), every), rows[::every])
+    ax.set_xticks(range(0, len(columns), every), columns[::every], rotation=45, ha="right", rotation_mode="anchor")
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if len(rows) <= MOST_NUMBERED:
+        for t, i in np.ndindex(values.shape):
+            if not (hollow_diagonal and t == i):
+                ax.text(i, t, f"{values[t, i]:.2f}".lstrip("0") or "0", ha="center", va="center", fontsize=8.5)
+
+
+def plot_arrows(weights: Any, ax: Any = None, most: int = 18) -> Any:
+    """The tasks on a circle; an arrow runs from the teacher to the learner, as wide and dark as the weight."""
+    from matplotlib.patches import FancyArrowPatch
+
+    found = arrows(weights)
+    names = [str(name) for name in weights.index]
+    kept = [n for n in names if n in _involved(found)] if len(names) > MOST_ON_CIRCLE else names
+    place = dict(zip(kept, _circle(len(kept)), strict=True))
+    ax = axes(ax, 4.2)
+    shown = [a for a in found if a.learner in place and a.teacher in place][:most]
+    low, high = even_weight(len(names)), max((a.weight for a in shown), default=1.0)
+    for arrow in reversed(shown):
+        strength = np.clip((arrow.weight - low) / max(high - low, 0.05), 0.06, 1)
+        ax.add_patch(
+            FancyArrowPatch(
+                place[arrow.teacher],
+                place[arrow.learner],
+                connectionstyle="arc3,rad=0.14",
+                arrowstyle="-|>",
+                mutation_scale=8 + 7 * strength,
+                lw=0.8 + 3.2 * strength,
+                color=ACCENT,
+                alpha=0.2 + 0.8 * strength,
+                shrinkA=11,
+                shrinkB=11,
+            )
+        )
+    for name, (x, y) in place.items():
+        ax.plot(x, y, "o", ms=9, color=INK)
+        side = "center" if abs(x) < 0.3 else "left" if x > 0 else "right"
+        ax.text(1.13 * x, 1.16 * y, wrapped(name), ha=side, va="center", fontsize=10)
+    ax.set(xlim=(-2.2, 2.2), ylim=(-1.3, 1.3), aspect="equal")
+    ax.axis("off")
+    return ax
+
+
+def _involved(found: Sequence[Any]) -> set[str]:
+    """The tasks of the strongest arrows, as many as the circle holds."""
+    chosen: dict[str, None] = {}
+    for arrow in found:
+        chosen |= dict.fromkeys((arrow.learner, arrow.teacher))
+        if len(chosen) >= MOST_ON_CIRCLE:
+            break
+    return set(chosen)
+
+
+def _circle(n: int) -> list[tuple[float, float]]:
+    angle = np.pi / 2 - 2 * np.pi * np.arange(n) / n
+    return [(float(np.cos(a)), float(np.sin(a))) for a in angle]
+
+
+def plot_control(weights: Any, control: Control | None = None, ax: Any = None) -> Any:
+    """All weights of the model beside those of refits whose tasks mean nothing; the line is 1 / (T - 1)."""
+    ax = axes(ax, 2.3 if control is not None else 1.5)
+    off = ~np.eye(len(weights), dtype=bool)
+    groups = [("this model", np.asarray(weights)[off], ACCENT)]
+    if control is not None:
+        groups += [
+            ("tasks shuffled", control.shuffled[:, off].ravel(), WARM),
+            ("targets shuffled", control.unrelated[:, off].ravel(), MUTED),
+        ]
+    rng = np.random.default_rng(0)
+    for place, (_, weights_of, colour) in enumerate(groups):
+        ordered = np.sort(weights_of)[::-1]
+        values = np.r_[ordered[:MOST_DOTS], rng.permutation(ordered[MOST_DOTS:])[:MOST_DOTS]]
+        ax.plot(values, place + rng.uniform(-0.22, 0.22, len(values)), "o", ms=4, mew=0, color=colour, alpha=0.75)
+    ax.axvline(even_weight(len(weights)), color=INK, lw=1)
+    ax.set_yticks(range(len(groups)), [name for name, _, _ in groups])
+    ax.set(ylim=(len(groups) - 0.5, -0.5), xlim=(-0.02, 1.02), xlabel="mixing weight alpha; line: all alike")
+    ax.grid(axis="x", color=LINE)
+    return ax

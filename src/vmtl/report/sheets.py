@@ -1,0 +1,169 @@
+"""Tables of the page: what a cell shows and by what it sorts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vmtl.evaluation.comparison import Gain
+from vmtl.evaluation.evidence import Evidence
+from vmtl.evaluation.intervals import Interval
+from vmtl.methods import METHODS
+from vmtl.report.arrows import Arrow, Control
+
+#: Arrows that the list names.
+MOST_ARROWS = 40
+#: Tasks that can be columns of the table of methods.
+MOST_TASK_COLUMNS = 12
+#: Between the ends of an interval, where no line may break.
+TO = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}"
+_NAMES = {
+    "accuracy": "accuracy",
+    "nll": "log loss",
+    "brier": "Brier",
+    "ece": "ECE",
+    "ece_perfect": "ECE if perfect",
+    "entropy_ratio": "entropy wrong / right",
+    "rmse": "RMSE",
+    "nmse": "NMSE",
+}
+_ECE_NOTE = (
+    "ECE, the expected calibration error, is above 0 by chance alone, most on few rows; beside it stands what a "
+    "perfectly calibrated model with the same probabilities would score on as many rows."
+)
+_NMSE_NOTE = "NMSE: squared error / variance of the targets. † above 1: worse than always predicting that task's mean."
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text, the value by which its column sorts, and a class for its look."""
+
+    text: str
+    value: float | str
+    look: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A sortable table with a note below it; ``name`` is unique on the page."""
+
+    name: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+def number(value: float, digits: int = 3) -> Cell:
+    if not math.isfinite(value):
+        return Cell("–", math.inf, "number")
+    return Cell(f"{value:.{digits}f}", value, "number")
+
+
+def text(value: object, look: str = "") -> Cell:
+    return Cell(str(value), str(value), look)
+
+
+def interval(found: Interval, look: str = "") -> Cell:
+    """``value (low to high)``, sorted by the value."""
+    ends = f" ({found.low:.3f}{TO}{found.high:.3f})" if math.isfinite(found.low) else ""
+    return Cell(f"{found.value:.3f}{ends}", found.value, f"number {look}".strip())
+
+
+def full_name(name: str) -> str:
+    """A method's or reference row's name for people."""
+    return METHODS[name].name if name in METHODS else name.replace("per_task", "per-task").replace("_", " ")
+
+
+def score_sheet(evidence: Evidence) -> Sheet:
+    """One row per task and one for all rows: every score."""
+    groups = [(evidence.tasks[t], evidence.rows(t)) for t in evidence.present]
+    groups.append(("all rows", np.arange(len(evidence.y))))
+    main = evidence.measure.lower()
+    scores = [evidence.scores(rows) for _, rows in groups]
+    further = [name for name in scores[0] if name != main]
+    rows = [
+        (
+            text(name),
+            Cell(str(len(own)), len(own), "number"),
+            interval(evidence.score(own)),
+            *(_further(column, found.get(column, math.nan)) for column in further),
+        )
+        for (name, own), found in zip(groups, scores, strict=True)
+    ]
+    is_class = evidence.p is not None
+    names = _NAMES if is_class else {**_NAMES, "nll": "negative log-likelihood"}
+    columns = ("task", "rows", f"{evidence.measure} (95 % interval)", *(names.get(c, c) for c in further))
+    caption = f"{evidence.measure} and further scores of every task"
+    return Sheet("scores", caption, columns, tuple(rows), _ECE_NOTE if is_class else _NMSE_NOTE)
+
+
+def _further(column: str, value: float) -> Cell:
+    cell = number(value)
+    return Cell(f"{cell.text} †", value, "number hurt") if column == "nmse" and 1 < value < math.inf else cell
+
+
+def method_sheet(model_name: str, evidence: Evidence, others: Mapping[str, Evidence]) -> Sheet:
+    """Methods by tasks, or turned where tasks are many: the main score, the best of each task marked."""
+    found = {f"{full_name(model_name)} (this model)": evidence, **{full_name(n): e for n, e in others.items()}}
+    tasks, is_class = evidence.present, evidence.p is not None
+    found = dict(sorted(found.items(), key=lambda item: item[1].mean_score(), reverse=is_class))
+    values = {name: [e.score(e.rows(t)) for t in tasks] for name, e in found.items()}
+    pick = max if is_class else min
+    best = [pick(values[name][k].value for name in found) for k in range(len(tasks))]
+    grid = []
+    for name, scores in values.items():
+        mean = number(found[name].mean_score())
+        grid.append((mean, *(interval(s, "best" if s.value == best[k] else "") for k, s in enumerate(scores))))
+    heads = ("mean over tasks", *(evidence.tasks[t] for t in tasks))
+    caption = f"{evidence.measure} of every method and task, best mean first"
+    remark = "Blue and bold: the best method of a task."
+    if len(tasks) > MOST_TASK_COLUMNS:
+        rows = tuple((text(head), *cells) for head, cells in zip(heads, zip(*grid, strict=True), strict=True))
+        return Sheet("methods", caption, ("task", *values), rows, remark)
+    rows = tuple((text(name), *cells) for name, cells in zip(values, grid, strict=True))
+    return Sheet("methods", caption, ("method", *heads), rows, remark)
+
+
+def gain_sheet(found: Sequence[Gain], evidence: Evidence, alone: Evidence) -> Sheet:
+    """Every task alone and with the others."""
+    rows = []
+    for t, gain in zip(evidence.present, found, strict=True):
+        own = evidence.rows(t)
+        share = Interval(100 * gain.gain.value, 100 * gain.gain.low, 100 * gain.gain.high)
+        ends = f" ({share.low:+.1f}{TO}{share.high:+.1f})" if math.isfinite(share.low) else ""
+        rows.append(
+            (
+                text(gain.task),
+                number(alone.score(own).value),
+                number(evidence.score(own).value),
+                Cell(f"{share.value:+.1f}{ends}", share.value, "number"),
+                text(gain.verdict, gain.verdict.replace(" ", "-")),
+            )
+        )
+    unit = "gain in points" if evidence.p is not None else "squared error removed, %"
+    columns = ("task", f"{evidence.measure} alone", f"{evidence.measure} together", f"{unit} (95 %)", "verdict")
+    return Sheet("gains", "What every task gains from the others", columns, tuple(rows))
+
+
+def arrow_sheet(found: Sequence[Arrow], clear: Sequence[Arrow], control: Control | None) -> Sheet:
+    """The strongest arrows, each against the noise of the control; ``clear`` are those beyond it."""
+    rows = []
+    for arrow in found[:MOST_ARROWS]:
+        row = [text(arrow.learner), text(arrow.teacher), number(arrow.weight, 2)]
+        if control is not None:
+            beyond = arrow in clear
+            row.append(text("above the noise" if beyond else "within the noise", "helped" if beyond else ""))
+        rows.append(tuple(row))
+    columns = ("task", "learns from", "weight", *(("against the control",) if control is not None else ()))
+    return Sheet("arrows", "Who learns from whom, strongest first", columns, tuple(rows))
+
+
+def fact_sheet(name: str, caption: str, facts: Mapping[str, Any]) -> Sheet:
+    """Names and values."""
+    rows = tuple((text(key), text(value)) for key, value in facts.items())
+    return Sheet(name, caption, ("name", "value"), rows)

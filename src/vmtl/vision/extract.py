@@ -1,0 +1,98 @@
+"""Images -> features: one pass with a progress bar that resumes where it stopped."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vmtl._utils.types import Array
+from vmtl.data.problem import Problem
+from vmtl.datasets.images import image_folder
+from vmtl.vision.backbones import Backbone, load_backbone
+from vmtl.vision.cache import FeatureCache, content_key
+from vmtl.vision.progress import image_progress
+from vmtl.vision.transform import BrokenImageError, decode_image
+
+_ADVICE = "repair it, or leave such images out with skip_broken (--skip-broken)"
+
+
+@dataclass(frozen=True, eq=False)
+class Extraction:
+    """A problem whose X are features, the images left out as broken, and what the pass cost."""
+
+    problem: Problem
+    broken: tuple[str, ...]
+    n_cached: int
+    seconds: float
+
+
+def extract_features(
+    images: Problem | str | Path,
+    backbone: str | Backbone = "efficientnet_lite0",
+    *,
+    weights: str | Path | None = None,
+    cache: str | Path | None = None,
+    skip_broken: bool = False,
+    progress: bool = False,
+    n_threads: int | None = None,
+) -> Extraction:
+    """Compute a feature vector for each image of a folder ``<Domain>/<Class>/*.jpg`` or of an image loader.
+
+    backbone : ``efficientnet_lite0``, ``vgg16`` (with ``weights``), ``onnx:FILE``, ``timm:NAME``, a ``Backbone``.
+    cache : folder that keeps features, so that a stopped pass goes on; default: the user's cache folder.
+    skip_broken : leave out images that cannot be read and list them, instead of stopping at the first.
+
+    The features may exceed the memory: they are written to a nameless file in the cache folder, which ``problem.X``
+    maps read-only and which vanishes with it.
+    """
+    start = time.monotonic()
+    problem = images if isinstance(images, Problem) else image_folder(images)
+    if isinstance(backbone, str):
+        backbone = load_backbone(backbone, weights=weights, n_threads=n_threads)
+    files = [str(file) for file in np.asarray(problem.X)[:, 0]]
+    kept: list[int] = []
+    n_cached = 0
+    with (
+        FeatureCache(cache) as store,
+        tempfile.TemporaryFile(dir=store.path.parent) as rows,
+        image_progress(len(files), shown=progress) as advance,
+    ):
+        for row, file in enumerate(files):
+            try:
+                vector, was_cached = _one(file, backbone, store)
+            except BrokenImageError:
+                if not skip_broken:
+                    raise
+            else:
+                rows.write(vector.tobytes())
+                kept.append(row)
+                n_cached += was_cached
+            advance()
+        if not kept:
+            raise ValueError(f"None of the {len(files)} images can be read; check the folder.")
+        rows.flush()
+        X = np.memmap(rows, dtype=np.float32, mode="r").reshape(len(kept), -1)
+    broken = tuple(files[row] for row in sorted(set(range(len(files))) - set(kept)))
+    return Extraction(replace(problem.subset(kept), X=X), broken, n_cached, time.monotonic() - start)
+
+
+def _one(file: str, backbone: Backbone, store: FeatureCache) -> tuple[Array, bool]:
+    try:
+        data = Path(file).read_bytes()
+        key = content_key(data, backbone.recipe)
+        cached = store.get(key)
+        if cached is not None:
+            return cached, True
+        image: Any = decode_image(data)
+    except (OSError, BrokenImageError) as error:
+        raise BrokenImageError(f"Image {file} cannot be read ({error}); {_ADVICE}.") from error
+    vector = np.asarray(backbone.embed(backbone.transform(image)[None])[0], dtype=np.float32)
+    if not np.isfinite(vector).all():
+        raise BrokenImageError(f"Image {file} gives features that are not finite; {_ADVICE}.")
+    store.put(key, vector)
+    return vector, False

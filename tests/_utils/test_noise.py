@@ -1,0 +1,51 @@
+"""The one source of randomness."""
+
+import math
+
+import pytest
+import torch
+
+from vmtl._utils.noise import Noise
+
+CPU = torch.device("cpu")
+
+
+def source(seed: int = 0, dtype: torch.dtype = torch.float64) -> Noise:
+    return Noise(seed, CPU, dtype)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 3, 10])
+def test_normal_draws_are_antithetic_pairs(draws: int) -> None:
+    found = source().normal(draws, 2, 3)
+    assert found.shape == (draws, 2, 3)
+    half = (draws + 1) // 2
+    torch.testing.assert_close(found[: draws - half], -found[half:])
+
+
+def test_every_normal_draw_is_standard_normal() -> None:
+    found = source().normal(4, 100_000)
+    torch.testing.assert_close(found.mean(1), torch.zeros(4, dtype=torch.float64), atol=0.015, rtol=0)
+    torch.testing.assert_close(found.std(1), torch.ones(4, dtype=torch.float64), atol=0.015, rtol=0)
+
+
+def test_gumbel_has_the_mean_and_variance_of_the_law() -> None:
+    found = source().gumbel(200_000)
+    assert found.isfinite().all()
+    assert float(found.mean()) == pytest.approx(0.5772, abs=0.01)
+    assert float(found.var()) == pytest.approx(math.pi**2 / 6, abs=0.03)
+
+
+def test_dropout_keeps_the_mean() -> None:
+    mask = source().keep((200_000,), 0.7)
+    assert mask.unique().tolist() == pytest.approx([0, 1 / 0.3], rel=1e-4)  # probabilities are exact to 1 / 65536
+    assert float(mask.mean()) == pytest.approx(1, abs=0.02)
+
+
+def test_seed_and_state_decide_all() -> None:
+    first, second, other = source(3), source(3), source(4)
+    assert torch.equal(first.normal(2, 5), second.normal(2, 5))
+    assert not torch.equal(first.normal(2, 5), other.normal(2, 5))
+    state = first.state()
+    ahead = first.gumbel(4)
+    first.restore(state)
+    assert torch.equal(first.gumbel(4), ahead)

@@ -1,0 +1,67 @@
+"""Temperature, KL scale and learning rate as functions of the step."""
+
+import math
+
+import pytest
+
+from vmtl.config.presets import PRESETS
+from vmtl.config.schedules import value
+
+RELEASED, PAPER = PRESETS["released"], PRESETS["paper"]
+
+
+@pytest.mark.parametrize(
+    ("step", "tau"), [(0, 1.0), (999, 1.0), (1000, 0.8869), (1999, 0.8869), (2000, 0.6977), (3000, 0.5), (14_999, 0.5)]
+)
+def test_released_temperature_with_four_tasks(step: int, tau: float) -> None:
+    assert value(RELEASED.tau, step, 15_000, 4) == pytest.approx(tau, abs=5e-5)
+
+
+def test_released_kl_scale_with_four_tasks() -> None:
+    scale = RELEASED.kl_scale_w
+    assert value(scale, 0, 15_000, 4) == pytest.approx(4e-6)
+    assert value(scale, 9, 15_000, 4) == pytest.approx(4e-6)
+    assert value(scale, 10, 15_000, 4) == pytest.approx(8e-6)
+    assert value(scale, 14_999, 15_000, 4) == pytest.approx(0.006)
+    assert value(RELEASED.kl_scale_z, 7, 15_000, 4) == 1e-7
+
+
+def test_released_schedules_by_the_loop_of_the_authors() -> None:
+    """Their code, line by line: both numbers change once per task update."""
+    tau, scale = 1.0, 0.0
+    for iteration in range(3001):
+        for _task in range(4):
+            if iteration % 1000 == 0:
+                tau = max(0.5, tau * math.exp(-3e-5 * iteration))
+            if iteration % 10 == 0:
+                scale += 1e-6
+        assert value(RELEASED.tau, iteration, 15_000, 4) == pytest.approx(tau)
+        assert value(RELEASED.kl_scale_w, iteration, 15_000, 4) == pytest.approx(scale)
+
+
+def test_the_paper() -> None:
+    assert value(PAPER.tau, 999, 15_000) == 1
+    assert value(PAPER.tau, 5_500, 15_000) == pytest.approx(math.exp(-3e-5 * 5_000))
+    assert value(PAPER.tau, 29_000, 30_000) == 0.5
+    assert value(PAPER.learning_rate, 2_999, 15_000) == 1e-4
+    assert value(PAPER.learning_rate, 3_000, 15_000) == 0.5e-4
+    assert value(PAPER.learning_rate, 14_999, 15_000) == pytest.approx(1e-4 / 16)
+    assert value(PAPER.kl_scale_w, 0, 15_000) == 0
+    assert value(PAPER.kl_scale_w, 3_750, 15_000) == pytest.approx(0.5)
+    assert value(PAPER.kl_scale_w, 7_500, 15_000) == 1
+    assert value(PAPER.kl_scale_w, 14_000, 15_000) == 1
+    assert value(PAPER.kl_scale_z, 15_000, 15_000) == pytest.approx(1e-4)
+
+
+def test_cosine_ends_at_its_floor() -> None:
+    schedule = ("cosine", 0.05, 0.02)
+    assert value(schedule, 0, 400) == pytest.approx(0.05)
+    assert value(schedule, 399, 400) == pytest.approx(0.001)
+    assert value(schedule, 0, 1) == pytest.approx(0.05)
+    middle = [value(schedule, step, 400) for step in range(400)]
+    assert middle == sorted(middle, reverse=True)
+
+
+def test_unknown_schedule() -> None:
+    with pytest.raises(ValueError, match="Unknown schedule 'steps'; choose one of constant"):
+        value(("steps", 1.0), 0, 10)

@@ -1,0 +1,82 @@
+"""Data and helpers that the reliability tests, and the processes they start, share."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+
+class Toy(NamedTuple):
+    """A small problem of three tasks."""
+
+    X: Any
+    labels: Any
+    values: Any
+    tasks: Any
+
+
+def make_toy(n: int = 90, d: int = 6, seed: int = 0) -> Toy:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    tasks = np.array(["north", "south", "west"])[np.arange(n) % 3]
+    values = X @ rng.normal(size=d) + 0.3 * (tasks == "west") + 0.1 * rng.normal(size=n)
+    return Toy(X, np.array(["low", "mid", "high"])[np.digitize(values, [-1, 1])], values, tasks)
+
+
+def start_python(script: str, *arguments: Any, threads: int = 1, **options: Any) -> subprocess.Popen[str]:
+    """A fresh interpreter that runs ``script``; warnings are errors there too."""
+    here = Path(__file__).parents[1]
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": str(threads),
+        "PYTHONPATH": os.pathsep.join([str(here), *filter(None, [os.environ.get("PYTHONPATH")])]),
+    }
+    command = [sys.executable, "-W", "error", "-c", script, *map(str, arguments)]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=environment, **pipes, **options)
+
+
+def run_python(script: str, *arguments: Any, threads: int = 1, **options: Any) -> str:
+    """What ``script`` printed; a failure shows its error."""
+    process = start_python(script, *arguments, threads=threads, **options)
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    return out
+
+
+def digest(model: Any) -> str:
+    """One number for all weights, features and history of a fitted model."""
+    total = hashlib.sha256()
+    for part in (model._fitted.model, model._fitted.feature_map):
+        for name, tensor in sorted(part.state_dict().items()):
+            total.update(name.encode() + tensor.numpy().tobytes())
+    for name in ("nll", "kl_z", "kl_w"):
+        total.update(torch.stack(getattr(model._fitted.history, name)).numpy().tobytes())
+    return total.hexdigest()
+
+
+#: argv: folder, estimator, options as Python, seconds between checkpoints. Prints "ready" after its first
+#: step, and a digest of all weights.
+RUN = """
+import sys
+from helpers.reliable import digest, make_toy
+from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl.inference.variational import checkpoints
+folder, kind, options, seconds = sys.argv[1:5]
+checkpoints.EVERY_SECONDS = float(seconds)
+toy, steps = make_toy(), []
+def say(progress):
+    steps or print("ready", flush=True)
+    steps.append(progress.step)
+model = {"c": MultiTaskClassifier, "r": MultiTaskRegressor}[kind](**eval(options))
+y = toy.labels if kind == "c" else toy.values
+model.fit(toy.X, y, tasks=toy.tasks, checkpoint=folder or None, callback=say)
+print(digest(model))
+"""

@@ -1,0 +1,139 @@
+"""Predictions: three modes against brute force, and independence of what else is predicted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.toys import SMALL, Toy, build, toy
+from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl.inference import prediction
+from vmtl.inference.features.feature_map import ScaledMap
+from vmtl.inference.prediction import Predictor
+from vmtl.inference.variational.training import Trainer
+from vmtl.model.distributions import Gaussian
+from vmtl.model.model import Model
+
+CLASSES = toy([9, 14, 11], classes=4, features=6)
+VALUES = toy([9, 14, 11], features=6)
+MODES = ("monte-carlo", "moment", "mean")
+
+
+def trained(problem: Toy, **options: object) -> Model:
+    settings = replace(SMALL, encoder="linear", max_steps=20, **options)  # type: ignore[arg-type]
+    model = build("vmtl", problem.rows(), settings)
+    Trainer(model, problem.rows(), seed=0).run()
+    return model.requires_grad_(False)
+
+
+def predictor(model: Model, mode: str, seed: int = 0) -> Predictor:
+    return Predictor(ScaledMap.identity(6).double(), model, mode, seed)
+
+
+def brute_force(model: Model, problem: Toy, draws: int) -> torch.Tensor:
+    """Logits (S, n, C) with z and w drawn in full for every row."""
+    generator = torch.Generator().manual_seed(0)
+    rows = problem.rows()
+    q_z, q_w = model.encoder(rows.x[None]), model.q_w()
+    assert isinstance(q_z, Gaussian)
+    assert isinstance(q_w, Gaussian)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(shape, generator=generator, dtype=torch.float64)
+
+    z = q_z.mean[0] + q_z.scale[0] * normal(draws, *q_z.mean[0].shape)
+    mean, scale = q_w.mean[rows.task], q_w.scale[rows.task]  # (n, C, K+1)
+    w = mean + scale * normal(draws, *mean.shape)
+    return model.logit_scale * (torch.einsum("snk,snck->snc", z, w[..., :-1]) + w[..., -1])
+
+
+def test_monte_carlo_of_classes_against_brute_force() -> None:
+    model = trained(CLASSES, predict_z=40, predict_w=40)
+    found = predictor(model, "monte-carlo").classes(CLASSES.X, CLASSES.task)
+    p = brute_force(model, CLASSES, 4000).softmax(-1)
+    np.testing.assert_allclose(found.probabilities, p.mean(0), atol=0.03)
+    entropies = -(p * p.clamp_min(1e-300).log()).sum(-1).mean(0)
+    np.testing.assert_allclose(found.aleatoric, entropies, atol=0.05)
+    np.testing.assert_allclose(found.total, -(found.probabilities * np.log(found.probabilities)).sum(1), atol=1e-9)
+
+
+def test_monte_carlo_and_moments_of_values_against_brute_force() -> None:
+    model = trained(VALUES, predict_z=60, predict_w=60)
+    draws = brute_force(model, VALUES, 20_000)[..., 0]
+    for mode in ("monte-carlo", "moment"):
+        found = predictor(model, mode).values(VALUES.X, VALUES.task)
+        np.testing.assert_allclose(found.mean, draws.mean(0), atol=0.05)
+        np.testing.assert_allclose(found.epistemic, draws.std(0), rtol=0.15)
+        np.testing.assert_allclose(found.aleatoric, model.likelihood.scale().numpy()[VALUES.task])
+    mean = predictor(model, "mean").values(VALUES.X, VALUES.task)
+    assert (mean.epistemic == 0).all()
+    np.testing.assert_allclose(mean.mean, predictor(model, "moment").values(VALUES.X, VALUES.task).mean)
+
+
+def test_mean_is_the_softmax_of_the_posterior_means() -> None:
+    model, rows = trained(CLASSES), CLASSES.rows()
+    z, w = model.encoder(rows.x[None]).mean[0], model.q_w().mean[rows.task]
+    logits = model.logit_scale * (torch.einsum("nk,nck->nc", z, w[..., :-1]) + w[..., -1])
+    found = predictor(model, "mean").classes(CLASSES.X, CLASSES.task)
+    np.testing.assert_allclose(found.probabilities, logits.softmax(-1))
+    np.testing.assert_allclose(found.total, found.aleatoric)
+
+
+def test_moment_is_near_many_draws() -> None:
+    model = trained(CLASSES)
+    p = brute_force(model, CLASSES, 2000).softmax(-1).mean(0)
+    found = predictor(model, "moment").classes(CLASSES.X, CLASSES.task)
+    np.testing.assert_allclose(found.probabilities, p, atol=0.12)
+    assert (found.probabilities.argmax(1) == p.argmax(1).numpy()).mean() > 0.9
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_uncertainty_adds_up(mode: str) -> None:
+    found = predictor(trained(CLASSES), mode).classes(CLASSES.X, CLASSES.task)
+    epistemic = found.total - found.aleatoric
+    assert (found.aleatoric >= 0).all()
+    assert (epistemic >= 0).all()
+    assert (epistemic.max() > 1e-3) == (mode != "mean")
+    assert found.total.max() <= np.log(4) + 1e-9
+
+
+def test_draws_depend_on_the_seed() -> None:
+    model = trained(CLASSES)
+    one, two, other = (predictor(model, "monte-carlo", seed).classes(CLASSES.X, CLASSES.task) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one.probabilities, two.probabilities)
+    assert not np.allclose(one.probabilities, other.probabilities, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("method", ["vmtl", "vmtl_ac", "vstl", "pooled"])
+def test_predictions_do_not_depend_on_batch_size_or_row_order(method: str, mode: str) -> None:
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(300, 6)), rng.integers(0, 3, 300)
+    for problem, kind in ((CLASSES, MultiTaskClassifier), (VALUES, MultiTaskRegressor)):
+        model = kind(method=method, predictive=mode, max_steps=3, latent_dim=6, random_state=0)
+        model.fit(problem.X, problem.y, tasks=problem.task)
+        predict = model.predict_proba if problem.classes else model.predict
+        whole = predict(X, tasks=task)
+        order = rng.permutation(300)
+        np.testing.assert_allclose(predict(X[order], tasks=task[order]), whole[order], atol=1e-6)
+        for size, last in ((1, 12), (7, 70), (130, 300)):
+            parts = [predict(X[i : i + size], tasks=task[i : i + size]) for i in range(0, last, size)]
+            joined = np.concatenate(parts)
+            np.testing.assert_allclose(joined, whole[: len(joined)], atol=1e-6)
+
+
+def test_the_shape_of_a_block_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = trained(CLASSES)
+    before = predictor(model, "monte-carlo").classes(CLASSES.X, CLASSES.task).probabilities
+    monkeypatch.setattr(prediction, "CELLS", 3)
+    monkeypatch.setattr(prediction, "CELL_ROWS", 5)
+    after = predictor(model, "monte-carlo").classes(CLASSES.X, CLASSES.task).probabilities
+    np.testing.assert_allclose(after, before, atol=1e-12)
+
+
+def test_no_rows_give_no_predictions() -> None:
+    found = predictor(trained(CLASSES), "moment").classes(np.zeros((0, 6)), np.zeros(0, dtype=int))
+    assert found.probabilities.shape == (0, 4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -28,7 +27,7 @@ def duplicate_groups(X: Any) -> Array:
     for start in range(0, len(X), _BLOCK):
         block = np.ascontiguousarray(X[start : start + _BLOCK])
         for row, value in enumerate(block.astype(str) if block.dtype == object else block, start=start):
-            groups[row] = numbers.setdefault(hashlib.blake2b(value.tobytes()).digest(), len(numbers))
+            groups[row] = numbers.setdefault(blake2b(value.tobytes()).digest(), len(numbers))
     return groups
 
 

@@ -1,4 +1,4 @@
-"""Training rows as tensors, and the batches drawn from them: one slice per task, padding marked by weight 0."""
+"""Training rows as tensors, and a batch of them: one slice per task, padding marked by weight 0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays in, fitted model out: feature map, model, training; and the way to and from a file."""
+"""Arrays in, fitted model out: feature map, model, training."""
 
 from __future__ import annotations
 

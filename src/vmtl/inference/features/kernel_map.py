@@ -1,4 +1,4 @@
-"""Fixed feature maps: raw columns to the features an encoder reads, learned once on the training rows."""
+"""Kernel features: the principal components of a mixture of kernels, learned once on the training rows."""
 
 from __future__ import annotations
 

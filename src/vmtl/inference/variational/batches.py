@@ -9,6 +9,9 @@ from torch import Tensor
 
 from vmtl.data.rows import Batch, Rows, group_table
 
+#: Rows per task in regression, for each row per class in classification.
+REGRESSION_ROWS = 10
+
 
 class Uniform(Protocol):
     """What a sampler needs of a noise source."""
@@ -55,10 +58,6 @@ class GroupedBatches:
         order = keys.argsort(-1).gather(-1, self._position)  # (T, G, per_group)
         index = self._members.gather(-1, order).reshape(self.rows.n_tasks, -1)  # (T, N)
         return self.rows.batch(index, self._present)
-
-
-#: Rows per task in regression, for each row per class in classification.
-REGRESSION_ROWS = 10
 
 
 def make_sampler(rows: Rows, batch_rows: int) -> Sampler:

@@ -17,8 +17,7 @@ from vmtl.inference.exact import closed_form
 from vmtl.inference.exact.relatedness import mixture, similarity, uniform_similarity
 from vmtl.inference.exact.selection import CLASSES, Selection, select
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
-from vmtl.inference.features.kernel_map import KernelMap
-from vmtl.inference.features.maps import apply_map, feature_spread
+from vmtl.inference.features.maps import apply_map, feature_spread, learn_kernel_map
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.variational.early_stopping import EarlyStopping, StopTraining
 from vmtl.inference.variational.training import Progress, Trainer
@@ -26,8 +25,6 @@ from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method
 from vmtl.model.model import Layout, Model, effective_method
 
-#: Landmarks of the kernel encoder at most.
-MAX_LANDMARKS = 512
 #: Rows up to which q(w) starts from the exact model.
 SMALL = 5000
 #: A classifier starts from the exact model up to this many classes times rows squared.
@@ -42,18 +39,15 @@ Hook = Callable[[Trainer, Progress], None]
 def make_feature_map(settings: Settings, method: Method, rows: Rows, found: Selection, seed: int) -> FeatureMap:
     """The fixed features of the settings' encoder, learned on the raw columns ``rows.x``."""
     if settings.encoder == "kernel":
-        generator = torch.Generator().manual_seed(seed)
-
-        def learn(own: Tensor) -> KernelMap:
-            if len(own) > MAX_LANDMARKS:
-                own = own[torch.randperm(len(own), generator=generator)[:MAX_LANDMARKS].sort().values]
-            part = KernelMap.learn(rows.x.cpu()[own], rows.weight.cpu()[own], found.standardise)
-            return part.mix(found.shares, settings.latent_dim, found.bias**-0.5)
-
-        task = rows.task.cpu()
-        if method.encoder == "shared":
-            return learn(torch.arange(len(task)))
-        return KernelMap.stack([learn((task == t).nonzero().flatten()) for t in range(rows.n_tasks)])
+        return learn_kernel_map(
+            rows,
+            found.shares,
+            standardise=found.standardise,
+            size_out=settings.latent_dim,
+            scale=found.bias**-0.5,
+            per_task=method.encoder == "per task",
+            seed=seed,
+        )
     if settings.scale_input:
         return ScaledMap.fitted(rows.x, rows.weight)
     return ScaledMap.identity(rows.x.shape[1])

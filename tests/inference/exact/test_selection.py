@@ -14,7 +14,7 @@ from vmtl.data.rows import Rows
 from vmtl.data.subsampling import thin
 from vmtl.inference.exact import selection
 from vmtl.inference.exact.selection import CLASSES, TARGETS, _Score, mixed_units, select
-from vmtl.inference.features.kernel_map import CANDIDATES
+from vmtl.inference.features.candidate_kernels import CANDIDATES
 
 
 def linear_share(shares: torch.Tensor) -> float:

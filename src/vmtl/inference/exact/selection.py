@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import thin
-from vmtl.inference.features.kernel_map import CANDIDATES, KernelMap
+from vmtl.inference.features.candidate_kernels import CANDIDATES, centred_kernels
 
 #: Most rows on which everything is compared, and on which the best is then improved.
 MAX_ROWS, MORE_ROWS = 320, 1000
@@ -133,7 +133,7 @@ class _Score:
         self.standardise, self.belief = standardise, belief
         self.unit = rows.unit
         self.weight = rows.weight.double() / self.unit
-        self.kernels = KernelMap.learn(rows.x, self.weight, standardise).centred_kernels()  # (V, n, n)
+        self.kernels = centred_kernels(rows.x, self.weight, standardise)  # (V, n, n)
         self.label = rows.y if rows.is_classification else None
         target = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]
         self.target = target - (self.weight[:, None] * target).sum(0) / self.weight.sum()  # (n, C)

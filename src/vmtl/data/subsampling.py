@@ -8,7 +8,7 @@ from torch import Tensor
 from vmtl.data.rows import Rows
 
 
-def thin(rows: Rows, limit: int, seed: int) -> Tensor:
+def subsample_rows(rows: Rows, limit: int, seed: int) -> Tensor:
     """Numbers of at most ``limit`` rows at random; of more than 20 tasks some, with up to a 20th of the limit each."""
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(rows.y), generator=generator)
@@ -31,6 +31,6 @@ def rank_in_task(task: Tensor, seed: int) -> Tensor:
     return rank
 
 
-def evenly(task: Tensor, limit: int, seed: int) -> Tensor:
+def subsample_evenly(task: Tensor, limit: int, seed: int) -> Tensor:
     """At most ``limit`` row numbers, the same number from every task as far as it has them."""
     return rank_in_task(task, seed).argsort(stable=True)[:limit].sort().values

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
-from vmtl.data.subsampling import evenly, rank_in_task
-from vmtl.model.mixing import Mixture
+from vmtl.data.subsampling import rank_in_task, subsample_evenly
+from vmtl.model.mixing import TaskStructure
 
 #: Most rows that are looked at, evenly from all tasks.
 MAX_ROWS = 600
@@ -32,7 +32,7 @@ def uniform_similarity(n_tasks: int) -> Tensor:
     return torch.ones(n_tasks, n_tasks, dtype=torch.float64)
 
 
-def mixture(similarity: Tensor, correlation: float) -> Mixture:
+def mixture(similarity: Tensor, correlation: float) -> TaskStructure:
     """Mixing weights alpha = S_+^4, normalised, and the law of w_t given its helpers.
 
     r_t = N rho_t / (1 + (N - 1) rho_t), v_t = 1 - r_t rho_t, N = 1 / sum_i alpha_ti^2 the number of helpers
@@ -54,7 +54,7 @@ def mixture(similarity: Tensor, correlation: float) -> Mixture:
     helpers = 1 / alpha.square().sum(-1).clamp_min(1e-12)
     sharing = torch.where(alpha.any(-1), helpers * rho / (1 + (helpers - 1) * rho), 0.0)
     covariance = torch.where(others, similarity * rho.sqrt() * rho.sqrt()[:, None], 1.0)
-    return Mixture(alpha, sharing, (1 - sharing * rho).clamp_min(1e-3), covariance)
+    return TaskStructure(alpha, sharing, (1 - sharing * rho).clamp_min(1e-3), covariance)
 
 
 def similarity(rows: Rows, seed: int) -> Tensor:
@@ -63,7 +63,7 @@ def similarity(rows: Rows, seed: int) -> Tensor:
     The evidence of a least-squares Gaussian process with kernel B_tt' k(x, x') is maximised over S = U U' with unit
     rows, with a pull towards S = 1; k is the inner product of the fixed features ``rows.x``.
     """
-    own = evenly(rows.task.cpu(), MAX_ROWS, seed)
+    own = subsample_evenly(rows.task.cpu(), MAX_ROWS, seed)
     rows = rows.cpu().take(own)
     x, weight = rows.x.double(), rows.weight.double()
     target = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
-from pytest import MonkeyPatch
 
 from helpers.toys import toy
 from vmtl.inference.features import maps
@@ -36,7 +36,7 @@ def test_apply_map_gives_each_task_its_own_features():
         torch.testing.assert_close(features[rows.task == t], alone(x[None])[0])
 
 
-def test_landmarks_are_some_of_many_rows_at_random(monkeypatch: MonkeyPatch) -> None:
+def test_landmarks_are_some_of_many_rows_at_random(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maps, "MAX_LANDMARKS", 7)
     rows = toy([20, 5], classes=2).rows()
 

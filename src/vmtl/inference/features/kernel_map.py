@@ -58,7 +58,7 @@ class KernelMap(FeatureMap):
         views = Views.learn(x, p, standardise)
         coefficient, kernel = mix_kernels(views, x, p, shares)
         projection, offset = principal_components(kernel, p, size_out, scale)
-        kernel_map = cls(1, *x.shape, projection.shape[-1]).double()
+        kernel_map = cls(1, len(x), x.shape[1], projection.shape[-1]).double()
         kernel_map.views = views
         kernel_map.landmarks[0], kernel_map.weight[0] = x, p
         kernel_map.coefficient[0], kernel_map.projection[0] = coefficient, projection
@@ -120,6 +120,17 @@ class KernelMap(FeatureMap):
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept_views"}
+
+
+def name_shares(shares: Tensor) -> dict[str, float]:
+    """Shares (V,) by the names of the kernels, without those that are left out, as parts of 1."""
+    kept = {
+        candidate.name: float(share)
+        for candidate, share in zip(CANDIDATES, shares, strict=True)
+        if share >= LEAST_SHARE
+    }
+    total = sum(kept.values())
+    return {name: share / total for name, share in kept.items()}
 
 
 def mix_kernels(views: Views, landmarks: Tensor, p: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:

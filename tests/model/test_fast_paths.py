@@ -20,6 +20,7 @@ from vmtl.model.distributions import Gaussian
 from vmtl.model.heads import Moments, sample_logits
 from vmtl.model.likelihoods import Categorical, GaussianNoise
 from vmtl.model.likelihoods.categorical import log_softmax_
+from vmtl.model.objective import Objective
 from vmtl.model.priors import Context, gumbel_mixture_z, linear_bound, row_bound
 from vmtl.model.priors.gumbel_mixture import GumbelMixtureW
 from vmtl.model.priors.linear_bound import LinearBound
@@ -161,12 +162,13 @@ def test_bound_of_a_linear_encoder(kind: str, gradient: str, repeats: bool, monk
     rows = PROBLEMS[kind].rows()
     settings = replace(SMALL, encoder="linear", latent_dim=9, prior_gradient_z=gradient)
     model = build("vmtl", rows, settings)
-    assert model.prior_z is not None
+    prior_z = Objective(model, rows).prior_z
+    assert prior_z is not None
     ctx, logits = context(model.encoder, rows, repeats)
     leaves = [*model.encoder.parameters(), logits]
-    fast = model.prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
+    fast = prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
     monkeypatch.setattr(LinearBound, "fits", lambda *_: False)
-    plain = model.prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
+    plain = prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
     assert_same(fast, plain, leaves)
 
 
@@ -177,12 +179,13 @@ def test_prior_of_z_task_by_task(kind: str, gradient: str, form: str, monkeypatc
     """In pieces of one task, each made again on the way back: the same values and gradients as all at once."""
     rows = PROBLEMS[kind].rows()
     model = build("vmtl", rows, replace(SMALL, encoder="mlp", kl_form=form, prior_gradient_z=gradient))
-    assert model.prior_z is not None
+    prior_z = Objective(model, rows).prior_z
+    assert prior_z is not None
     found = []
     for size in (1, 10**9):
         monkeypatch.setattr(gumbel_mixture_z, "PIECE", size)
         ctx, logits = context(model.encoder, rows, repeats=True)
-        loss = model.prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
+        loss = prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
         weight = torch.tensor([0.5, 1.0, 2.0], dtype=loss.dtype)
         leaves = [*model.encoder.parameters(), logits]
         found.append([loss, *torch.autograd.grad((weight * loss).sum(), leaves)])
@@ -194,7 +197,8 @@ def test_pieces_of_the_prior_of_z_keep_nothing_for_the_way_back(monkeypatch: pyt
     """Numbers that the graph holds on to: with pieces, none of the size of the components."""
     rows = toy([6] * 12, classes=3).rows()
     model = build("vmtl", rows, replace(SMALL, encoder="mlp", prior_gradient_z="both"))
-    assert model.prior_z is not None
+    prior_z = Objective(model, rows).prior_z
+    assert prior_z is not None
     batch = rows.batch(*rows.by_task)
     beta = (1 - torch.eye(12, dtype=torch.float64)) / 11
     kept = []
@@ -202,7 +206,7 @@ def test_pieces_of_the_prior_of_z_keep_nothing_for_the_way_back(monkeypatch: pyt
         monkeypatch.setattr(gumbel_mixture_z, "PIECE", size)
         q_z, held = model.encoder(batch.x), []
         with torch.autograd.graph.saved_tensors_hooks(lambda t, held=held: held.append(t.numel()) or t, lambda t: t):
-            model.prior_z.kl(q_z, Context(batch, model.encoder, beta, beta, noise()))
+            prior_z.kl(q_z, Context(batch, model.encoder, beta, beta, noise()))
         kept.append(sum(held))
     components = 72 * 11 * SMALL.latent_dim
     assert kept[0] < components < kept[1]

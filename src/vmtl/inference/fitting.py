@@ -125,7 +125,6 @@ def fit(
     """Train ``method`` on raw rows; ``prepare`` may restore a checkpoint before the first step."""
     made = draft(method, settings, rows if stopper is None else stopper.train, seed)
     model = made.model
-    model.attach(made.features)
     trainer = Trainer(model, made.features, seed)
     if prepare is not None:
         prepare(trainer)
@@ -142,5 +141,4 @@ def fit(
     elif made.tempers:
         closed_form.temper(model, made.distinct, made.covariance)
     trainer.check_weights()
-    model.detach_rows()
     return Fitted(made.feature_map, model.requires_grad_(False), trainer.history)

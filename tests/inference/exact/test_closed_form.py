@@ -27,7 +27,7 @@ from vmtl.inference.prediction import SHRINKAGE
 from vmtl.inference.variational.batches import FullBatch
 from vmtl.methods import METHODS
 from vmtl.model.heads import logit_moments
-from vmtl.model.objective import Scales, task_losses, task_shares, terms
+from vmtl.model.objective import Objective, Scales
 
 B = mixture(uniform_similarity(3), 0.7).covariance
 ROWS = toy([6, 4, 5]).rows()
@@ -117,13 +117,12 @@ def test_the_closed_form_is_the_optimum_of_the_objective(method):
     made = draft(METHODS[method], settings, toy([20, 15, 25], seed=3).rows(), 0)
     model, rows = made.model, made.features
     assert made.residual is not None
-    model.attach(rows)
     model.head.mean.requires_grad_(True)
     batch, noise = FullBatch(rows).draw(None), Noise(0, torch.device("cpu"), torch.float64)
-    values = terms(model(batch, 1.0, noise), batch)
-    losses = task_losses(model, values, Scales(0.0, 1.0, 0.0))
-    (gradient,) = torch.autograd.grad((task_shares(model) * losses).sum(), [model.head.mean])
-    size = float((task_shares(model) * losses).sum().detach())
+    objective = Objective(model, rows)
+    loss = objective.loss(objective.terms(batch, 1.0, noise), Scales(0.0, 1.0, 0.0))
+    (gradient,) = torch.autograd.grad(loss, [model.head.mean])
+    size = float(loss.detach())
     assert gradient.abs().max() < 1e-6 * max(1.0, abs(size))
 
 

@@ -8,9 +8,9 @@ import torch
 from scipy.stats import invwishart, multivariate_normal
 from torch.distributions import Independent, Normal, kl_divergence
 
-from helpers.toys import SMALL, Quiet, build, objective, toy
+from helpers.toys import SMALL, Quiet, build, full_batch_loss, toy
 from vmtl.model.distributions import Delta, Gaussian
-from vmtl.model.objective import Scales
+from vmtl.model.objective import Objective, Scales
 from vmtl.model.priors import Context, PriorSettings
 from vmtl.model.priors.learned_gaussian import LearnedGaussianW, m_step
 from vmtl.model.priors.tensor_normal import TensorNormalW, negative_log_density, unfold_covariance
@@ -166,7 +166,7 @@ def test_kendall_classification_on_a_toy_by_hand() -> None:
     means = torch.stack([nll[rows.task == t].mean() for t in range(2)])
     s = model.weighting.log_variance
     by_hand = (torch.tensor([0.4, 0.6]).double() * ((-s).exp() * means + s / 2)).sum()
-    torch.testing.assert_close(objective(model, rows, Quiet()), by_hand, rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(full_batch_loss(Objective(model, rows), rows, Quiet()), by_hand, rtol=1e-6, atol=1e-8)
 
 
 def test_kendall_regression_is_the_gaussian_likelihood_with_noise_per_task() -> None:
@@ -180,7 +180,7 @@ def test_kendall_regression_is_the_gaussian_likelihood_with_noise_per_task() -> 
     for t, x, y in zip(rows.task, rows.x, rows.y, strict=True):
         error = y - scale * (w[t, 0, :-1] @ x + w[t, 0, -1])
         by_hand = by_hand + error**2 / (2 * sigma[t] ** 2) + sigma[t].log() + 0.5 * math.log(2 * math.pi)
-    torch.testing.assert_close(objective(model, rows, Quiet()), (by_hand + strength) / 10)
+    torch.testing.assert_close(full_batch_loss(Objective(model, rows), rows, Quiet()), (by_hand + strength) / 10)
 
 
 def test_shared_noise_makes_regression_a_plain_sum_of_squares() -> None:
@@ -193,7 +193,8 @@ def test_shared_noise_makes_regression_a_plain_sum_of_squares() -> None:
 def test_bottleneck_kl_against_torch() -> None:
     rows = toy([4, 6], classes=2).rows()
     model = build("qian", rows, SMALL)
-    prior = model.prior_z
+    objective = Objective(model, rows)
+    prior = objective.prior_z
     prior.mean.data = torch.randn(6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     prior.log_scale.data = torch.linspace(-1, 1, 6, dtype=torch.float64)
     batch = rows.batch(*rows.by_task)
@@ -204,5 +205,5 @@ def test_bottleneck_kl_against_torch() -> None:
     found = prior.kl(q_z, Context(batch, model.encoder, None, None, None))  # type: ignore[arg-type]
     expected = torch.stack([each[t][batch.weight[t] > 0].mean() for t in range(2)])
     torch.testing.assert_close(found, expected)
-    start, more = (objective(model, rows, Quiet(), scales=Scales(s, 1.0, 0.0)) for s in (0.0, 1.0))
+    start, more = (full_batch_loss(objective, rows, Quiet(), scales=Scales(s, 1.0, 0.0)) for s in (0.0, 1.0))
     torch.testing.assert_close(more - start, (torch.tensor([0.4, 0.6]).double() * expected).sum())

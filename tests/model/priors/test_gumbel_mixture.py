@@ -12,6 +12,7 @@ from vmtl.config.choices import FORMS
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Gaussian, standard_normal_kl
 from vmtl.model.model import Model
+from vmtl.model.objective import Objective
 from vmtl.model.priors import Context, gumbel_mixture_z
 from vmtl.model.priors.gumbel_mixture_z import GumbelMixtureZ
 
@@ -96,7 +97,7 @@ def test_z_prior_by_loops_over_rows_and_tasks(kind: str, encoder: str) -> None:
     """The whole of Eq. 9 and 10 with the aggregated x built and encoded one by one."""
     rows = KINDS[kind].rows()
     model = build("vmtl", rows, replace(SMALL, encoder=encoder))
-    prior, ctx = model.prior_z, context(model, rows)
+    prior, ctx = Objective(model, rows).prior_z, context(model, rows)
     assert isinstance(prior, GumbelMixtureZ)
     q_z = model.encoder(ctx.batch.x)
     found = prior.kl(q_z, ctx)
@@ -119,7 +120,7 @@ def test_the_table_of_distances_equals_the_general_path(kind: str, monkeypatch: 
     monkeypatch.setattr(gumbel_mixture_z, "CHUNK", 40)
     for gradient in ("both", "detached"):
         model = build("vmtl", rows, replace(SMALL, prior_gradient_z=gradient))
-        prior, ctx = model.prior_z, context(model, rows)
+        prior, ctx = Objective(model, rows).prior_z, context(model, rows)
         assert isinstance(prior, GumbelMixtureZ)
         fast = prior.kl(model.encoder(ctx.batch.x), ctx)
         width = model.encoder.log_width
@@ -137,8 +138,9 @@ def test_gradient_of_the_z_prior(gradient: str) -> None:
     """Moving every mean by a constant changes nothing if both sides move, and something if the prior stays."""
     rows = KINDS["complete"].rows()
     model = build("vmtl", rows, replace(SMALL, encoder="linear", prior_gradient_z=gradient))
-    assert model.prior_z is not None
-    model.prior_z.kl(model.encoder(rows.batch(*rows.by_task).x), context(model, rows)).sum().backward()
+    prior_z = Objective(model, rows).prior_z
+    assert prior_z is not None
+    prior_z.kl(model.encoder(rows.batch(*rows.by_task).x), context(model, rows)).sum().backward()
     grad = model.encoder.mean.bias.grad
     assert bool(grad.abs().max() < 1e-9) == (gradient == "both")
 
@@ -150,8 +152,9 @@ def test_every_form_works_for_both_priors(form: str, encoder: str) -> None:
     model = build("vmtl", rows, replace(SMALL, kl_form=form, encoder=encoder))
     ctx = context(model, rows)
     assert model.prior_w is not None
-    assert model.prior_z is not None
-    kl_w, kl_z = model.prior_w.penalty(model.q_w(), ctx), model.prior_z.kl(model.encoder(ctx.batch.x), ctx)
+    prior_z = Objective(model, rows).prior_z
+    assert prior_z is not None
+    kl_w, kl_z = model.prior_w.penalty(model.q_w(), ctx), prior_z.kl(model.encoder(ctx.batch.x), ctx)
     (kl_w.sum() + kl_z.sum()).backward()
     assert kl_w.isfinite().all()
     assert kl_z.isfinite().all()
@@ -162,8 +165,9 @@ def test_dropout_is_off_on_the_prior_path() -> None:
     """Two sources of noise give q(z) different masks; measured from the same q(z), KL_z must not change."""
     rows = KINDS["complete"].rows()
     model = build("vmtl", rows, replace(SMALL, encoder="mlp", dropout=0.5))
-    assert model.prior_z is not None
+    prior_z = Objective(model, rows).prior_z
+    assert prior_z is not None
     q_z, mixed = model.encoder(rows.batch(*rows.by_task).x), context(model, rows)
     noises = [Noise(seed, torch.device("cpu"), torch.float64) for seed in (0, 1)]
-    first, second = (model.prior_z.kl(q_z, replace(mixed, noise=noise)) for noise in noises)
+    first, second = (prior_z.kl(q_z, replace(mixed, noise=noise)) for noise in noises)
     assert torch.equal(first, second)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import torch
 
 from vmtl.model.encoders import GroupedLinear
-from vmtl.model.model import Model
+from vmtl.model.objective import Objective
 
 
-def make_optimiser(model: Model) -> torch.optim.Adam:
+def make_optimiser(objective: Objective) -> torch.optim.Adam:
     """One Adam for everything; networks, scales and mixing logits have their own rates.
 
     Weight decay, where a preset has it, leaves scales and mixing logits alone unless the preset says so.
     """
-    settings = model.settings
-    networks = {p for m in model.modules() if isinstance(m, GroupedLinear) for p in m.parameters()}
+    settings = objective.settings
+    networks = {p for m in objective.modules() if isinstance(m, GroupedLinear) for p in m.parameters()}
     groups: dict[str, list[torch.nn.Parameter]] = {"main": [], "network": [], "scale": [], "mixing": []}
-    for name, parameter in model.named_parameters():
+    for name, parameter in objective.named_parameters():
         if parameter.requires_grad:
             kind = "mixing" if "log_pi" in name else "scale" if "log_" in name else "main"
             groups["network" if parameter in networks else kind].append(parameter)

@@ -1,5 +1,7 @@
 """Priors by name, one file each."""
 
+from vmtl.data.rows import Rows
+from vmtl.model.encoders import Encoder
 from vmtl.model.priors.base import Context, PriorSettings, WPrior, ZPrior
 from vmtl.model.priors.bottleneck import BottleneckZ
 from vmtl.model.priors.gumbel_mixture import GumbelMixtureW
@@ -20,4 +22,13 @@ Z_PRIORS: dict[str, type[ZPrior]] = {
     "bottleneck": BottleneckZ,
 }
 
-__all__ = ["W_PRIORS", "Z_PRIORS", "Context", "PriorSettings", "WPrior", "ZPrior"]
+
+def make_z_prior(name: str, settings: PriorSettings, rows: Rows, encoder: Encoder) -> ZPrior:
+    """The prior of z of that name for these training rows; one task alone has nobody to mix, and takes N(0, I)."""
+    kind = Z_PRIORS[name]
+    if kind.mixes and rows.n_tasks == 1:
+        kind = StandardNormalZ
+    return kind(settings, rows, encoder).to(rows.x)
+
+
+__all__ = ["W_PRIORS", "Z_PRIORS", "Context", "PriorSettings", "WPrior", "ZPrior", "make_z_prior"]

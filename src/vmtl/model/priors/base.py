@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from vmtl._utils.noise import Noise
 from vmtl.config.choices import Form, PriorGradient
 from vmtl.data.rows import Batch, Rows
-from vmtl.model.attention import Attention
 from vmtl.model.distributions import Posterior
 from vmtl.model.encoders import Encoder
 
@@ -67,7 +66,7 @@ class ZPrior(nn.Module):
 
     mixes = False
 
-    def __init__(self, settings: PriorSettings, rows: Rows, attention: Attention | None, size: int) -> None:
+    def __init__(self, settings: PriorSettings, rows: Rows, encoder: Encoder) -> None:
         super().__init__()
 
     def kl(self, q_z: Posterior, context: Context) -> Tensor:

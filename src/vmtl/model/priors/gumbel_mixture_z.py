@@ -32,15 +32,14 @@ class GumbelMixtureZ(ZPrior):
 
     mixes = True
 
-    def __init__(self, settings: PriorSettings, rows: Rows, attention: Attention | None, size: int) -> None:
-        super().__init__(settings, rows, attention, size)
-        assert attention is not None
-        self.settings, self.rows, self.attention = settings, rows, attention
+    def __init__(self, settings: PriorSettings, rows: Rows, encoder: Encoder) -> None:
+        super().__init__(settings, rows, encoder)
+        self.settings, self.rows, self.attention = settings, rows, Attention(rows)
         everyone = torch.arange(rows.n_tasks, device=rows.task.device)
         pairs = everyone.expand(len(everyone), -1)
         self._others = pairs[pairs != everyone[:, None]].view(len(everyone), -1)  # (T, T-1)
         self._full_support = bool(rows.class_mask.all())
-        self._some_alone = not bool(attention.support.any(-1).all())
+        self._some_alone = not bool(self.attention.support.any(-1).all())
         self._linear: LinearBound | None = None
         self._table: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +17,7 @@ from vmtl._utils.noise import Noise, antithetic
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Delta, Gaussian, Posterior
 from vmtl.model.encoders import GroupedLinear
+from vmtl.model.parameter_groups import ParameterGroups
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class DirectHead(nn.Module):
     """mu and sigma of every weight are parameters; one w for all tasks if ``shared``."""
 
     amortised = False
+    parameter_groups: ClassVar[ParameterGroups] = {"mean": "main", "log_scale": "scale"}
 
     def __init__(
         self, n_tasks: int, n_outputs: int, size: int, *, stochastic: bool, shared: bool, scale: float

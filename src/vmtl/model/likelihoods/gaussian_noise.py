@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Gaussian
 from vmtl.model.expected_loss import sampled_loss
 from vmtl.model.heads import Moments
+from vmtl.model.parameter_groups import ParameterGroups
 
 
 class GaussianNoise(nn.Module):
@@ -22,6 +24,7 @@ class GaussianNoise(nn.Module):
     sum_t |y - f|^2 / (2 sigma_t^2) + log sigma_t, is this likelihood; with shared noise all tasks weigh alike.
     """
 
+    parameter_groups: ClassVar[ParameterGroups] = {"log_noise": "scale", "log_own": "scale"}
     floor = 1e-3
 
     def __init__(self, n_tasks: int, shared: bool) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Gaussian, Posterior
 from vmtl.model.encoders import Encoder
+from vmtl.model.parameter_groups import ParameterGroups
 from vmtl.model.priors.base import Context, PriorSettings, ZPrior
 
 
@@ -17,6 +20,8 @@ class BottleneckZ(ZPrior):
     r is the variational approximation of the marginal of z, shared by all tasks; where Alemi et al. fix it
     to N(0, I), its mean and scale are learned here, which makes the bound on the information tighter.
     """
+
+    parameter_groups: ClassVar[ParameterGroups] = {"mean": "main", "log_scale": "scale"}
 
     def __init__(self, settings: PriorSettings, rows: Rows, encoder: Encoder) -> None:
         super().__init__(settings, rows, encoder)

@@ -11,8 +11,6 @@ from torch import Tensor
 
 from helpers.toys import SMALL, build, toy
 from vmtl._utils.noise import Noise, antithetic
-from vmtl.config.choices import FORMS
-from vmtl.data.rows import Rows
 from vmtl.inference.prediction import Predictor
 from vmtl.model import expected_loss
 from vmtl.model.attention import Attention
@@ -20,11 +18,6 @@ from vmtl.model.distributions import Gaussian
 from vmtl.model.heads import Moments, sample_logits
 from vmtl.model.likelihoods import Categorical, GaussianNoise
 from vmtl.model.likelihoods.categorical import log_softmax_
-from vmtl.model.objective import Objective
-from vmtl.model.priors import Context, gumbel_mixture_z, linear_bound, row_bound
-from vmtl.model.priors.gumbel_mixture import GumbelMixtureW
-from vmtl.model.priors.linear_bound import LinearBound
-from vmtl.model.priors.mixture_kl import mixture_kl
 
 T, N, C, K = 3, 7, 4, 5
 CPU = torch.device("cpu")
@@ -125,103 +118,6 @@ def test_partners_have_opposite_noise_of_z_and_w() -> None:
     torch.testing.assert_close(
         draws.mean(0), sample_logits(q_z, Gaussian(q_w.mean, q_w.scale * 0), noise(), 2, 1).mean(0)
     )
-
-
-@pytest.mark.parametrize("chunk", [1, 10**6])
-def test_bound_of_rows(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_bound, "CHUNK", chunk)
-    generator = torch.Generator().manual_seed(2)
-    q = Gaussian(leaf(generator, 6, K), leaf(generator, 6, K, positive=True))
-    components = Gaussian(leaf(generator, 4, 3, K), leaf(generator, 4, 3, K, positive=True))
-    weights = leaf(generator, 6, 3, positive=True)
-    place = torch.tensor([0, 1, 1, 3, 2, 0])
-    fast = row_bound.row_bound(q, components, weights, place)
-    single = Gaussian(q.mean[:, None], q.scale[:, None])
-    plain = mixture_kl("bound", single, components.at(place), weights[:, None]).squeeze(-1)
-    assert_same(fast, plain, [q.mean, q.scale, weights, components.mean, components.scale])
-    without = row_bound.row_bound(q, components.detach(), weights, place)
-    assert_same(without, fast, [q.mean, q.scale, weights])
-
-
-def context(encoder: torch.nn.Module, rows: Rows, repeats: bool) -> tuple[Context, Tensor]:
-    """A batch of all rows, or one in which rows repeat and others are missing; unequal mixing weights, their logits."""
-    index, mask = rows.by_task
-    if repeats:
-        index, mask = index[:, [0, 1, 1, 3, 0]], mask[:, [0, 1, 1, 3, 0]]
-    logits = torch.tensor([[0.0, 1, 2], [2, 0, 1], [0.5, 0, 0]], dtype=torch.float64, requires_grad=True)
-    beta = logits.masked_fill(torch.eye(3, dtype=torch.bool), -torch.inf).softmax(-1)
-    return Context(rows.batch(index, mask), encoder, beta, beta, noise()), logits  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("repeats", [False, True])
-@pytest.mark.parametrize("gradient", ["detached", "both"])
-@pytest.mark.parametrize("kind", PROBLEMS)
-def test_bound_of_a_linear_encoder(kind: str, gradient: str, repeats: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In small pieces and with repeated rows: the same as encoding every average of every row."""
-    monkeypatch.setattr(linear_bound, "CHUNK", 20)
-    rows = PROBLEMS[kind].rows()
-    settings = replace(SMALL, encoder="linear", latent_dim=9, prior_gradient_z=gradient)
-    model = build("vmtl", rows, settings)
-    prior_z = Objective(model, rows).prior_z
-    assert prior_z is not None
-    ctx, logits = context(model.encoder, rows, repeats)
-    leaves = [*model.encoder.parameters(), logits]
-    fast = prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
-    monkeypatch.setattr(LinearBound, "fits", lambda *_: False)
-    plain = prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
-    assert_same(fast, plain, leaves)
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("gradient", ["detached", "both"])
-@pytest.mark.parametrize("kind", PROBLEMS)
-def test_prior_of_z_task_by_task(kind: str, gradient: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In pieces of one task, each made again on the way back: the same values and gradients as all at once."""
-    rows = PROBLEMS[kind].rows()
-    model = build("vmtl", rows, replace(SMALL, encoder="mlp", kl_form=form, prior_gradient_z=gradient))
-    prior_z = Objective(model, rows).prior_z
-    assert prior_z is not None
-    found = []
-    for size in (1, 10**9):
-        monkeypatch.setattr(gumbel_mixture_z, "PIECE", size)
-        ctx, logits = context(model.encoder, rows, repeats=True)
-        loss = prior_z.kl(model.encoder(ctx.batch.x + 0.1), ctx)
-        weight = torch.tensor([0.5, 1.0, 2.0], dtype=loss.dtype)
-        leaves = [*model.encoder.parameters(), logits]
-        found.append([loss, *torch.autograd.grad((weight * loss).sum(), leaves)])
-    for one, two in zip(*found, strict=True):
-        torch.testing.assert_close(one, two, atol=1e-10, rtol=1e-9)
-
-
-def test_pieces_of_the_prior_of_z_keep_nothing_for_the_way_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers that the graph holds on to: with pieces, none of the size of the components."""
-    rows = toy([6] * 12, classes=3).rows()
-    model = build("vmtl", rows, replace(SMALL, encoder="mlp", prior_gradient_z="both"))
-    prior_z = Objective(model, rows).prior_z
-    assert prior_z is not None
-    batch = rows.batch(*rows.by_task)
-    beta = (1 - torch.eye(12, dtype=torch.float64)) / 11
-    kept = []
-    for size in (1, 10**9):
-        monkeypatch.setattr(gumbel_mixture_z, "PIECE", size)
-        q_z, held = model.encoder(batch.x), []
-        with torch.autograd.graph.saved_tensors_hooks(lambda t, held=held: held.append(t.numel()) or t, lambda t: t):
-            prior_z.kl(q_z, Context(batch, model.encoder, beta, beta, noise()))
-        kept.append(sum(held))
-    components = 72 * 11 * SMALL.latent_dim
-    assert kept[0] < components < kept[1]
-
-
-@pytest.mark.parametrize("sharing", [1.0, 0.9])
-def test_bound_of_w_without_class_masks(sharing: float) -> None:
-    rows = PROBLEMS["complete"].rows()
-    model = build("vmtl", rows, replace(SMALL, sharing=sharing, kl_form="bound"))
-    assert isinstance(model.prior_w, GumbelMixtureW)
-    ctx, logits = context(model.encoder, rows, repeats=False)
-    fast = model.prior_w.penalty(model.q_w(), ctx)
-    model.prior_w._unmasked = False
-    plain = model.prior_w.penalty(model.q_w(), ctx)
-    assert_same(fast, plain, [*model.head.parameters(), logits])
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)

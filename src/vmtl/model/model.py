@@ -16,8 +16,8 @@ from vmtl.model.heads import AmortisedHead, DirectHead, Head, class_statistics
 from vmtl.model.likelihoods import Categorical, GaussianNoise, Likelihood
 from vmtl.model.method import Method
 from vmtl.model.mixing import Mixing, Mixture
-from vmtl.model.priors import W_PRIORS, PriorSettings, WPrior
-from vmtl.model.priors.gumbel_mixture import GumbelMixtureW
+from vmtl.model.priors import PriorSettings, WPrior, make_w_prior
+from vmtl.model.priors.mixture_w import MixtureW
 from vmtl.model.task_weighting import WEIGHTINGS
 
 
@@ -77,7 +77,7 @@ class Model(nn.Module):
         self.prior_w: WPrior | None = None
         if self.method.prior_w is not None:
             size = self.encoder.latent_dim + 1
-            self.prior_w = W_PRIORS[self.method.prior_w](self.prior_settings(), layout.class_mask, size)
+            self.prior_w = make_w_prior(self.method.prior_w, self.prior_settings(), layout.class_mask, size)
         self.tied = settings.tie_mixing and self.method.mixes_w and self.method.mixes_z
         self.mixing_w = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_w else None
         self.mixing_z = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_z and not self.tied else None
@@ -95,9 +95,8 @@ class Model(nn.Module):
         for mixing in (self.mixing_w, self.mixing_z):
             if mixing is not None:
                 mixing.start_from(mixture.alpha.to(self.task_rows))
-        if isinstance(self.prior_w, GumbelMixtureW) and self.settings.sharing is None:
-            self.prior_w.sharing.copy_(mixture.sharing)
-            self.prior_w.variance.copy_(mixture.variance)
+        if isinstance(self.prior_w, MixtureW):
+            self.prior_w.start_from(mixture)
 
     def prior_settings(self) -> PriorSettings:
         settings = self.settings
@@ -184,7 +183,7 @@ class Model(nn.Module):
 
     def sharing(self) -> Tensor:
         """Sharing strength of every task: (T,), zeros if w has no mixture prior."""
-        if isinstance(self.prior_w, GumbelMixtureW):
+        if isinstance(self.prior_w, MixtureW):
             return self.prior_w.sharing
         return torch.zeros_like(self.task_rows)
 

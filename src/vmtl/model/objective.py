@@ -81,7 +81,7 @@ class Objective(nn.Module):
         alpha, beta = model.draw_mixing(tau, noise)
         q_z: Posterior = model.encoder(batch.x, None, noise)
         q_w = model.q_w(alpha, noise)
-        context = Context(batch, model.encoder, alpha, beta, noise)
+        context = Context(batch, alpha, beta, noise)
         zero = batch.weight.new_zeros(model.n_tasks)
         kl_w = zero if model.prior_w is None else model.prior_w.penalty(q_w, context)
         kl_z = zero if self.prior_z is None else self.prior_z.kl(q_z, context)

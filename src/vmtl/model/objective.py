@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from vmtl._utils.noise import Noise
 from vmtl.data.rows import Batch, Rows
 from vmtl.model.distributions import Gaussian, Posterior
-from vmtl.model.heads import logit_moments, sample_logits
+from vmtl.model.logits import logit_moments, sample_logits
 from vmtl.model.model import Model
 from vmtl.model.priors import Context, ZPrior, make_z_prior
 

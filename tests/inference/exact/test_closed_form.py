@@ -26,7 +26,7 @@ from vmtl.inference.fitting import draft
 from vmtl.inference.prediction import SHRINKAGE
 from vmtl.inference.variational.batches import FullBatch
 from vmtl.methods import METHODS
-from vmtl.model.heads import logit_moments
+from vmtl.model.logits import logit_moments
 from vmtl.model.objective import Objective, Scales
 
 B = mixture(uniform_similarity(3), 0.7).covariance

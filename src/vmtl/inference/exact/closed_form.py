@@ -22,8 +22,9 @@ from vmtl.inference.exact.relatedness import mixture
 from vmtl.inference.exact.selection import MAX_ROWS, SCALE_RANGE, Selection
 from vmtl.inference.prediction import SHRINKAGE
 from vmtl.model.distributions import Delta
-from vmtl.model.heads import DirectHead, logit_moments
+from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
+from vmtl.model.logits import logit_moments
 from vmtl.model.method import Method
 from vmtl.model.model import Model
 

@@ -10,7 +10,7 @@ from vmtl.data.rows import Batch, Rows
 from vmtl.inference.features.feature_map import FeatureMap
 from vmtl.inference.features.maps import apply_map
 from vmtl.inference.variational.training import Progress, Trainer
-from vmtl.model.heads import affine
+from vmtl.model.logits import affine
 
 
 class StopTraining(Exception):

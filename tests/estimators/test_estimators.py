@@ -28,7 +28,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.kernel_selection import ASSUMED
 from vmtl.inference.recipes.steps import learn_features
 from vmtl.inference.variational.batches import GroupedBatches
-from vmtl.model.objective import Scales, task_losses, terms
+from vmtl.model.objective import Objective, Scales
 
 DATA = toy([16, 20, 12], classes=4, features=6, spread=0.7)
 X, Y, TASK = DATA.X, np.array(["ant", "bee", "cat", "dog"])[DATA.y], np.array(["north", "south", "west"])[DATA.task]
@@ -325,8 +325,9 @@ def test_weight_two_is_the_row_twice_with_sampled_weights_and_the_same_noise() -
         for rows in (DATA.rows(weight=weight), copied.rows()):
             model = build("vmtl", rows, replace(SMALL, encoder="linear", estimator=estimator))
             batch = rows.batch(*rows.by_task)
-            values = terms(model(batch, 0.5, RowNoise(0, torch.device("cpu"), torch.float64)), batch)
-            losses.append(task_losses(model, values, Scales(1.0, 1.0, 0.1)))
+            objective = Objective(model, rows)
+            values = objective.terms(batch, 0.5, RowNoise(0, torch.device("cpu"), torch.float64))
+            losses.append(objective.task_losses(values, Scales(1.0, 1.0, 0.1)))
         torch.testing.assert_close(*losses)
 
 

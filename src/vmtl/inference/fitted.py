@@ -34,9 +34,8 @@ class Fitted:
     def complete(
         cls, feature_map: FeatureMap, model: Model, history: History, hyperparameters: Hyperparameters
     ) -> Fitted:
-        """At the end of a fit: every weight is a number, none is trained further, and the rows are forgotten."""
-        check_weights(model, history.step[-1])
-        model.detach_rows()
+        """At the end of a fit: every weight is a number, none is trained further."""
+        check_weights(model, model.n_tasks, history.step[-1])
         return cls(feature_map, model.requires_grad_(False), history, hyperparameters)
 
 

@@ -20,8 +20,8 @@ from vmtl._utils.noise import antithetic
 from vmtl._utils.types import Array
 from vmtl.inference.features.feature_map import FeatureMap
 from vmtl.model.distributions import Gaussian, Posterior
-from vmtl.model.heads import affine, logit_moments
 from vmtl.model.likelihoods import GaussianNoise
+from vmtl.model.logits import affine, logit_moments
 from vmtl.model.model import Model
 
 #: A block is CELLS cells of CELL_ROWS rows, each cell of one task.

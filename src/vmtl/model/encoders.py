@@ -8,6 +8,7 @@ when each task has its own.
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,7 @@ from torch.nn import functional as F
 
 from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Delta, Gaussian, Posterior
+from vmtl.model.parameter_groups import ParameterGroups
 
 
 def pick(parameter: Tensor, task: Tensor | None) -> Tensor:
@@ -26,6 +28,8 @@ def pick(parameter: Tensor, task: Tensor | None) -> Tensor:
 
 class GroupedLinear(nn.Module):
     """x W + b with one (W, b) per group: (T, N, in) to (T, N, out)."""
+
+    parameter_groups: ClassVar[ParameterGroups] = {"weight": "network", "bias": "network"}
 
     def __init__(self, groups: int, size_in: int, size_out: int, bias: float | None = None) -> None:
         super().__init__()
@@ -83,6 +87,7 @@ class KernelEncoder(Encoder):
     """
 
     fixed = True
+    parameter_groups: ClassVar[ParameterGroups] = {"log_width": "scale"}
     spread: Tensor
 
     def __init__(self, spread: Tensor, stochastic: bool) -> None:
@@ -103,6 +108,8 @@ class KernelEncoder(Encoder):
 
 class LinearEncoder(Encoder):
     """z mean = x W + b, with one learned scale per latent dimension."""
+
+    parameter_groups: ClassVar[ParameterGroups] = {"log_scale": "scale"}
 
     def __init__(self, groups: int, size_in: int, latent_dim: int, stochastic: bool, dropout: float) -> None:
         super().__init__(latent_dim, dropout)
@@ -128,6 +135,7 @@ class NoisyLinearEncoder(Encoder):
     """
 
     commutes = False
+    parameter_groups: ClassVar[ParameterGroups] = {"log_scale": "scale"}
 
     def __init__(self, groups: int, size_in: int, latent_dim: int, dropout: float) -> None:
         super().__init__(latent_dim, dropout)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from vmtl.config.choices import Mode
+from vmtl.model.parameter_groups import ParameterGroups
 
 
 def mixing_weights(logits: Tensor, tau: float, mask: Tensor) -> Tensor:
@@ -37,6 +39,7 @@ class Mixing(nn.Module):
     learn and no parameter exists. The diagonal is never used. ``start`` is where log pi begins.
     """
 
+    parameter_groups: ClassVar[ParameterGroups] = {"log_pi": "mixing"}
     off_diagonal: Tensor
     start: Tensor
     log_pi: nn.Parameter | None

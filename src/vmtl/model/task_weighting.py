@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
+
+from vmtl.model.parameter_groups import ParameterGroups
 
 
 class EqualWeighting(nn.Module):
@@ -23,6 +27,8 @@ class UncertaintyWeighting(nn.Module):
     temperature sigma^2 is approximated; their regression form is the Gaussian likelihood with learned
     noise per task, so in regression the likelihood does this and the model weighs tasks equally.
     """
+
+    parameter_groups: ClassVar[ParameterGroups] = {"log_variance": "scale"}
 
     def __init__(self, n_tasks: int) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ from torch.distributions import Categorical, Independent, MixtureSameFamily, Nor
 
 from vmtl.config.choices import FORMS
 from vmtl.model.distributions import Gaussian
-from vmtl.model.priors.mixture_kl import mixture_kl, monte_carlo, weighted_sum
+from vmtl.model.priors.mixture_kl.forms import mixture_kl, monte_carlo, weighted_sum
 
 COMMON = settings(deadline=None, max_examples=60)
 TASKS, SIZES, SEEDS = st.integers(2, 6), st.integers(1, 20), st.integers(0, 100_000)

@@ -1,8 +1,13 @@
-"""KL from a Gaussian to a mixture of Gaussians, in four forms.
+"""KL(q || sum_i weight_i N_i), the KL terms of Eq. 11, in four forms.
 
-Everywhere q has shape (..., A, K), the I components (..., I, K) and the weights (..., A, I); the result is
-(..., A). No form builds an (A, I, K) tensor: the square is expanded into matrix products, with the mean of the
-components as the origin, so that little cancels where tasks agree.
+where
+    q = ``q`` (..., A, K), a Gaussian for each of A tasks or rows
+    N_i = ``components`` (..., I, K)
+    weight_i = ``weights`` (..., A, I), alpha or beta
+
+and the result is (..., A). ``bound`` is the paper's; the other three are there to compare, see docs/model.md. No form
+builds an (A, I, K) tensor: the square is expanded into matrix products, with the mean of the components as the origin,
+so that little cancels where tasks agree.
 """
 
 from __future__ import annotations

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+
+from helpers.processes import MARK, end_marked, is_gone, own_name
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +24,12 @@ def real_data() -> Path:
 def _one_thread() -> None:
     """Tests share their machine, and small tensors gain nothing from threads."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_process_is_left() -> Iterator[None]:
+    """End what killed test runs left behind, and at the end what this one did."""
+    end_marked(is_gone)
+    name = os.environ[MARK] = own_name()
+    yield
+    end_marked(lambda mark: mark == name)

@@ -40,7 +40,7 @@ class Bench:
 
     def start(self, out: Path, *options: str) -> subprocess.Popen[str]:
         command = [sys.executable, str(self.suite.with_name("bench.py")), "run", str(self.suite), "--out", str(out)]
-        environment = {**os.environ, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "PYTHONWARNINGS": "default"}
+        environment = {**os.environ, "RAY_ADDRESS": "127.0.0.1:1", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "PYTHONWARNINGS": "default"}
         return subprocess.Popen(
             [*command, "--quiet", *options],
             stdout=subprocess.PIPE,

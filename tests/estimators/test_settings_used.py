@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.reliable import make_toy
 
+from helpers.reliable import make_toy
 from vmtl import PRESETS, MultiTaskClassifier, MultiTaskRegressor
 
 

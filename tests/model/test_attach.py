@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from helpers.toys import SMALL, build, toy
 
+from helpers.toys import SMALL, build, toy
 from vmtl import METHODS
 from vmtl.inference.variational.training import Trainer
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from helpers.reliable import Toy
 
+from helpers.reliable import Toy
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.canonical import is_canonical, make_canonical
 

@@ -27,7 +27,7 @@ CANDIDATES: tuple[tuple[str, str, float], ...] = (
 )
 #: Kernels with a smaller share are left out.
 LEAST_SHARE = 1e-4
-#: So are kernels whose mean diagonal falls by more than this factor when centred: in single precision they are constant.
+#: So are kernels of which centring leaves less than this part of the mean diagonal: constant, in single precision.
 LEAST_VARIATION = 1e-6
 
 

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "VMTL_TEST_PROCESS"
+#: Seconds after which a process hangs and is not merely slow, on any machine under any load.
+PATIENCE = 3600
 
 
 def born(pid: int) -> str | None:

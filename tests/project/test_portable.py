@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import portable
 import pytest
+
+import portable
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from helpers.processes import PATIENCE
 from vmtl.bench.run.records import FILE, Record, open_records
+
+pytestmark = pytest.mark.system
 
 
 def test_one_worker_and_two_give_equal_records(bench: Any, uninterrupted: dict[str, Record], two_workers: Path) -> None:
@@ -50,7 +53,7 @@ def wait_for_lines(file: Path, count: int) -> None:
     wait_for(lambda: file.is_file() and file.read_bytes().count(b"\n") >= count, "no record was written")
 
 
-def wait_for(condition: object, message: str, seconds: float = 120) -> None:
+def wait_for(condition: object, message: str, seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not condition():  # type: ignore[operator]
         assert time.monotonic() < end, message

@@ -66,7 +66,7 @@ def test_warnings_of_libraries_are_one_line(run: Run, class_model: Path, monkeyp
         warnings.warn("mind\nthe gap", UserWarning, stacklevel=1)
         raise ValueError("Enough.")
 
-    monkeypatch.setattr("vmtl.cli._support.inputs.load_model", load)
+    monkeypatch.setattr("vmtl.cli._support.loading.load_model", load)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         assert run("info", class_model).stderr == "Warning: mind the gap\nError: Enough.\n"

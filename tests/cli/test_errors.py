@@ -33,8 +33,14 @@ def written(path: Path, content: bytes) -> Path:
 FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
     "no file": (lambda d, o: fit(d, table="absent.csv"), "There is no file"),
     "no task column": (lambda d, o: fit(d, "--task", "hospital"), "has no column 'hospital', only"),
-    "task not given": (lambda d, o: ["fit", d / "class_train.csv", "--target", "outcome"], "; give --task COLUMN."),
-    "neither given": (lambda d, o: ["fit", d / "class_train.csv"], "; give --task COLUMN and --target COLUMN."),
+    "task not given": (
+        lambda d, o: ["fit", d / "class_train.csv", "--target", "outcome"],
+        "; name another as task (--task COLUMN).",
+    ),
+    "neither given": (
+        lambda d, o: ["fit", d / "class_train.csv"],
+        "; name another as task (--task COLUMN) and target (--target COLUMN).",
+    ),
     "wrong case": (lambda d, o: fit(d, "--task", "Site"), "has no column 'Site' (did you mean 'site'?)"),
     "a typo": (lambda d, o: fit(d, "--target", "outcme"), "(did you mean 'outcome'?)"),
     "no target column": (lambda d, o: fit(d, "--target", "y"), "has no column 'y'"),
@@ -236,7 +242,7 @@ def test_surprises_ask_for_debug_and_debug_shows_the_traceback(
     def surprise(path: Path) -> None:
         raise ZeroDivisionError("who would\nhave thought")
 
-    monkeypatch.setattr("vmtl.cli._support.inputs.load_model", surprise)
+    monkeypatch.setattr("vmtl.cli._support.loading.load_model", surprise)
     done = run("info", class_model)
     check_refused(done, "ZeroDivisionError: who would have thought", code=1)
     assert "--debug" in done.stderr

@@ -14,22 +14,8 @@ from vmtl.bench.results.statistics import (
     negative_transfer,
     paired,
     sampling_half_width,
-    t_interval,
     worse_p_value,
 )
-
-
-def test_t_interval_agrees_with_scipy() -> None:
-    values = [0.9, 0.92, 0.88, 0.95, 0.91]
-    found = t_interval(values)
-    low, high = stats.t.interval(0.95, 4, np.mean(values), stats.sem(values))
-    assert (found.low, found.high) == pytest.approx((low, high))
-
-
-def test_one_value_has_no_interval() -> None:
-    found = t_interval([0.5])
-    assert found.half is None
-    assert (found.low, found.high) == (-math.inf, math.inf)
 
 
 def test_sampling_interval_of_two_tasks() -> None:

@@ -12,7 +12,7 @@ import torch
 from helpers.toys import toy
 from vmtl import MultiTaskClassifier
 from vmtl.data.rows import Rows
-from vmtl.data.subsampling import evenly
+from vmtl.data.subsampling import subsample_evenly
 from vmtl.datasets import make_task_groups
 from vmtl.inference.exact import relatedness
 from vmtl.inference.exact.relatedness import _Evidence, mixture, similarity, uniform_similarity
@@ -84,7 +84,7 @@ def test_rows_of_hardly_any_weight_do_not_count():
     made = make_task_groups(seed=0).problem
     x, y, task = (torch.as_tensor(value) for value in (made.X, made.y, made.task))
     rows = Rows(x.double(), y, task, torch.ones(len(y), dtype=torch.float64), made.n_tasks, made.n_classes, True)
-    rows = rows.take(evenly(task, 240, 0))
+    rows = rows.take(subsample_evenly(task, 240, 0))
     mirrored = replace(rows, x=-rows.x, weight=1e-9 * rows.weight)
     fields = ("x", "y", "task", "weight")
     both = replace(rows, **{name: torch.cat([getattr(rows, name), getattr(mirrored, name)]) for name in fields})
@@ -93,7 +93,7 @@ def test_rows_of_hardly_any_weight_do_not_count():
 
 def test_rows_are_thinnedevenly():
     task = torch.tensor([0] * 50 + [1] * 5 + [2] * 50)
-    kept = evenly(task, 45, 0)
+    kept = subsample_evenly(task, 45, 0)
     assert torch.bincount(task[kept]).tolist() == [20, 5, 20]
 
 

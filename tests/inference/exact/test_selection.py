@@ -11,7 +11,7 @@ import torch
 
 from helpers.toys import toy
 from vmtl.data.rows import Rows
-from vmtl.data.subsampling import thin
+from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.exact import selection
 from vmtl.inference.exact.selection import CLASSES, TARGETS, _Score, mixed_units, select
 from vmtl.inference.features.kernel_map import CANDIDATES
@@ -90,7 +90,7 @@ def test_what_few_rows_found_is_improved_on_more(classes, monkeypatch):
     monkeypatch.setattr(selection, "MAX_ROWS", 30)
     monkeypatch.setattr(selection, "MORE_ROWS", 100)
     rows = toy([40, 40, 40], classes=classes).rows()
-    few, seen = rows.take(thin(rows, 30, 0)), []
+    few, seen = rows.take(subsample_rows(rows, 30, 0)), []
     climbs = []
 
     def climb(own, standardise, start=None, real=selection._climb):
@@ -103,7 +103,7 @@ def test_what_few_rows_found_is_improved_on_more(classes, monkeypatch):
     first, last = min(climbs[:2], key=lambda peak: peak.loss), climbs[2]
     assert seen == [(30, None), (30, None), (100, first)]
     assert found is last.found
-    score = _Score(rows.take(thin(rows, 100, 0)), CLASSES if classes else TARGETS, found.standardise)
+    score = _Score(rows.take(subsample_rows(rows, 100, 0)), CLASSES if classes else TARGETS, found.standardise)
     assert last.loss < float(score(first.log_shares, first.numbers))
     seen.clear()
     select(few, 0)
@@ -112,17 +112,17 @@ def test_what_few_rows_found_is_improved_on_more(classes, monkeypatch):
 
 def test_thinning_takes_some_rows_of_some_tasks_if_there_are_many_and_is_seeded():
     few, many = toy([300, 300], classes=2).rows(), toy([20] * 30, classes=2).rows()
-    assert len(thin(few, 100, 0)) == 100
-    assert torch.equal(thin(few, 100, 0), thin(few, 100, 0))
-    assert not torch.equal(thin(few, 100, 0), thin(few, 100, 1))
+    assert len(subsample_rows(few, 100, 0)) == 100
+    assert torch.equal(subsample_rows(few, 100, 0), subsample_rows(few, 100, 0))
+    assert not torch.equal(subsample_rows(few, 100, 0), subsample_rows(few, 100, 1))
     uneven = toy([3] * 40 + [2000], classes=2).rows()
     for rows, most, tasks in ((many, 5, 20), (uneven, 5, 33)):
-        kept = thin(rows, 100, 0)
+        kept = subsample_rows(rows, 100, 0)
         counts = torch.bincount(rows.task[kept], minlength=rows.n_tasks)
         assert len(kept) == 100 == len(kept.unique())
         assert int(counts.max()) <= most
         assert int((counts > 0).sum()) >= tasks
-    assert torch.equal(thin(many, 100, 0), thin(many, 100, 0))
+    assert torch.equal(subsample_rows(many, 100, 0), subsample_rows(many, 100, 0))
 
 
 @pytest.mark.parametrize("classes", [0, 3])

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.data.subsampling import thin
+from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.exact.laplace import left_out, mode
 from vmtl.inference.exact.relatedness import mixture
 from vmtl.inference.exact.selection import MAX_ROWS, SCALE_RANGE, Selection
@@ -103,7 +103,7 @@ def refine(rows: Rows, found: Selection, likeness: Tensor | None, seed: int) -> 
     round after the other tries scales, then correlations, about the best so far.
     """
     rows = rows.cpu()
-    rows = rows.take(thin(rows, MAX_ROWS, seed))
+    rows = rows.take(subsample_rows(rows, MAX_ROWS, seed))
     unit = found.bias**0.5  # features are divided by it, for a bias of prior variance 1
 
     @cache

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
-from vmtl.data.subsampling import evenly, rank_in_task
+from vmtl.data.subsampling import rank_in_task, subsample_evenly
 from vmtl.model.mixing import Mixture
 
 #: Most rows that are looked at, evenly from all tasks.
@@ -63,7 +63,7 @@ def similarity(rows: Rows, seed: int) -> Tensor:
     The evidence of a least-squares Gaussian process with kernel B_tt' k(x, x') is maximised over S = U U' with unit
     rows, with a pull towards S = 1; k is the inner product of the fixed features ``rows.x``.
     """
-    own = evenly(rows.task.cpu(), MAX_ROWS, seed)
+    own = subsample_evenly(rows.task.cpu(), MAX_ROWS, seed)
     rows = rows.cpu().take(own)
     x, weight = rows.x.double(), rows.weight.double()
     target = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]

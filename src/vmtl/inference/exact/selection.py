@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
-from vmtl.data.subsampling import thin
+from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.features.kernel_map import CANDIDATES, KernelMap
 
 #: Most rows on which everything is compared, and on which the best is then improved.
@@ -71,12 +71,12 @@ def select(rows: Rows, seed: int) -> Selection:
     Both are followed on few rows; the better one goes on from there on more of them.
     """
     rows = rows.cpu()
-    few = rows.take(thin(rows, MAX_ROWS, seed))
+    few = rows.take(subsample_rows(rows, MAX_ROWS, seed))
     as_given, standardised = _climb(few, False), _climb(few, True)
     handicap = MIXED_UNITS if mixed_units(few.x) else 0.0
     best = standardised if standardised.loss < as_given.loss + handicap else as_given
     if len(rows.y) > len(few.y):
-        best = _climb(rows.take(thin(rows, MORE_ROWS, seed)), best.found.standardise, best)
+        best = _climb(rows.take(subsample_rows(rows, MORE_ROWS, seed)), best.found.standardise, best)
     return best.found
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vmtl._utils.messages import listed, meant
+from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels, first_odd, slips
 from vmtl.data.problem import Problem
 from vmtl.datasets.npz import KINDS, load_npz
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_CLASSES = 20  # whole numbers with more distinct values are a regression target, unless said otherwise
 FORMATS = (".csv", ".tsv", ".parquet", ".feather", ".npz")
@@ -31,29 +34,22 @@ def read_table(
     """Read a table; X keeps the raw columns, the estimators learn how to encode them from training rows.
 
     task, target : the columns that say which task a row belongs to and what to predict.
-    kind : ``classification``, ``regression``, or ``auto``: text, booleans and up to 20 whole numbers are
-        classes.
+    kind : ``classification``, ``regression``, or ``auto``: text, booleans and up to 20 whole numbers are classes.
     drop : columns to leave out, such as a row number.
     groups : a column whose equal values stay on one side of every split, such as a patient.
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")
     file = Path(path)
-    if not file.is_file():
-        raise FileNotFoundError(f"There is no file {file}; check the path.")
-    if file.suffix.lower() == ".npz":
+    if file.suffix.lower() == ".npz" and file.is_file():
         if drop or groups:
             raise ValueError(f"{file} is an array, whose columns have no names to drop or group by; use a table.")
-        key = target if _has(file, target) else "y"
-        return load_npz(file, task=task, target=key, kind=kind, name=name)
+        return load_npz(file, task=task, target=target if _has(file, target) else "y", kind=kind, name=name)
     table = read_frame(file)
-    needed = {task: "--task COLUMN", target: "--target COLUMN"}
-    needed |= dict.fromkeys(drop, "--drop COLUMN") | ({groups: "groups=COLUMN"} if groups else {})
+    needed = {task: "task (--task COLUMN)", target: "target (--target COLUMN)"}
+    needed |= dict.fromkeys(drop, "drop (--drop COLUMN)") | ({groups: "groups"} if groups else {})
     _check_columns(file, table, needed)
-    for column in (task, target):
-        gaps = int(table[column].isna().sum())
-        if gaps:
-            raise ValueError(f"Column {column!r} of {file} is empty in {gaps} rows; fill or remove them.")
+    _check_gaps(file, table, (task, target))
     task_names, task_index = np.unique(as_levels(table[task]).astype(str), return_inverse=True)
     y, class_names = _target(table[target], kind)
     return Problem(
@@ -67,14 +63,20 @@ def read_table(
     )
 
 
-def _check_columns(file: Path, table: Any, needed: dict[str, str]) -> None:
-    """Every needed column is there, or the error says which option names another one."""
+def _check_columns(file: Path, table: pd.DataFrame, needed: dict[str, str]) -> None:
+    """Every needed column is there, or the error says which argument, or option, names another one."""
     absent = [column for column in needed if column not in table.columns]
     if absent:
         columns = [str(column) for column in table.columns]
-        wrong = ", ".join(f"{column!r}{meant(column, columns)}" for column in absent)
-        options = " and ".join(dict.fromkeys(needed[column] for column in absent))
-        raise ValueError(f"{file} has no column {wrong}, only {listed(columns, most=20)}; give {options}.")
+        wrong = ", ".join(f"{column!r}{did_you_mean(column, columns)}" for column in absent)
+        arguments = " and ".join(dict.fromkeys(needed[column] for column in absent))
+        raise ValueError(f"{file} has no column {wrong}, only {quoted(columns, most=20)}; name another as {arguments}.")
+
+
+def _check_gaps(file: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
+    for column in columns:
+        if gaps := int(table[column].isna().sum()):
+            raise ValueError(f"Column {column!r} of {file} is empty in {gaps} rows; fill or remove them.")
 
 
 def _has(file: Path, key: str) -> bool:
@@ -82,7 +84,7 @@ def _has(file: Path, key: str) -> bool:
         return key in archive.files
 
 
-def read_frame(path: str | Path) -> Any:
+def read_frame(path: str | Path) -> pd.DataFrame:
     """The rows of a CSV, TSV, Parquet or Feather file as a DataFrame, as they are.
 
     A CSV may also be separated by semicolons or tabs, with decimal points or commas.
@@ -110,7 +112,7 @@ def read_frame(path: str | Path) -> Any:
         raise ValueError(f"{file} cannot be read as a {suffix} table ({reason}); save it again.") from error
 
 
-def _read_text(file: Path) -> Any:
+def _read_text(file: Path) -> pd.DataFrame:
     """A text table; a comma can be the decimal sign where it separates nothing: the reading with more numbers."""
     import pandas as pd
 
@@ -129,7 +131,7 @@ def _separator(file: Path) -> str:
     return max(",;\t", key=header.count)
 
 
-def _target(column: Any, kind: str) -> tuple[Array, tuple[str, ...] | None]:
+def _target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...] | None]:
     from pandas.api import types
 
     numeric = types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype)
@@ -143,7 +145,7 @@ def _target(column: Any, kind: str) -> tuple[Array, tuple[str, ...] | None]:
         cells, are, them = ("1 cell", "is", "it") if len(odd) == 1 else (f"{len(odd)} cells", "are", "them")
         raise ValueError(
             f"Target {column.name!r} is nearly all numbers; {cells} such as {first_odd(column)} {are} not; "
-            f"repair {them}, or force --kind classification."
+            f"repair {them}, or say kind='classification' (--kind classification)."
         )
     if numeric:
         values = column.to_numpy(dtype=np.float64)
@@ -158,7 +160,7 @@ def _target(column: Any, kind: str) -> tuple[Array, tuple[str, ...] | None]:
     return index.astype(np.int64), tuple(names.tolist())
 
 
-def _series(values: Array) -> Any:
+def _series(values: Array) -> pd.Series:
     import pandas as pd
 
     return pd.Series(values)

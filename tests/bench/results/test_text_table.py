@@ -11,7 +11,7 @@ import pytest
 from goals import measure_goals
 from vmtl.bench.results.layouts import suite_tables
 from vmtl.bench.results.show import results_markdown
-from vmtl.bench.results.tables import Table, to_html, to_markdown
+from vmtl.bench.results.text_table import Table, to_html, to_markdown
 from vmtl.bench.run.records import Record
 from vmtl.bench.run.suite import Suite, load_suites
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vmtl.bench.results.statistics import Interval
+from vmtl.evaluation.intervals import Interval
 
 PERCENT = {"accuracy", "accuracy_seen", "accuracy_unseen", "accuracy_harmonic", "ece"}
 
@@ -40,11 +40,11 @@ def signed(value: float, metric: str) -> str:
     return f"{100 * value:+.1f}" if metric in PERCENT else f"{value:+.3g}"
 
 
-def with_interval(found: Interval, metric: str) -> str:
+def with_interval(interval: Interval, metric: str) -> str:
     """Mean ± half width of the 95 % interval."""
-    if found.half is None:
-        return number(found.mean, metric)
-    return f"{number(found.mean, metric)} ± {number(found.half, metric)}"
+    if math.isnan(interval.half):
+        return number(interval.value, metric)
+    return f"{number(interval.value, metric)} ± {number(interval.half, metric)}"
 
 
 def to_markdown(tables: Sequence[Table], level: int = 2) -> str:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils import tensor_files
-from vmtl._utils.messages import meant
+from vmtl._utils.messages import did_you_mean
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels
 from vmtl.data.preprocessing import lacking
 from vmtl.data.problem import Problem
 from vmtl.datasets import read_table
 from vmtl.datasets.npz import load_npz
-from vmtl.datasets.tables import read_frame
+from vmtl.datasets.table_files import read_frame
 from vmtl.estimators import model_file
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Estimator = MultiTaskClassifier | MultiTaskRegressor
 _KINDS: dict[str, type[Estimator]] = {kind.__name__: kind for kind in (MultiTaskClassifier, MultiTaskRegressor)}
@@ -28,11 +32,11 @@ DEFAULT_TASK, DEFAULT_TARGET = "domain", "label"
 
 
 @dataclass(frozen=True)
-class Rows:
+class UnlabelledRows:
     """Rows to predict: the table as it was read (None for arrays), features and a task for each row."""
 
-    table: Any
-    X: Any
+    table: pd.DataFrame | None
+    X: Array | pd.DataFrame
     tasks: Array
 
 
@@ -64,7 +68,7 @@ def target_name(model: Estimator, given: str | None = None) -> str:
     return given or str(model.metadata_.get("target", DEFAULT_TARGET))
 
 
-def as_written(names: Any) -> Array:
+def as_written(names: Sequence[str]) -> Array:
     """Names as the user wrote them: whole numbers where all of them are, else text."""
     whole = all(name.lstrip("-").isdecimal() and len(name) < 16 and str(int(name)) == name for name in names)
     return np.array([int(name) for name in names] if whole else list(names))
@@ -82,18 +86,18 @@ def read_labelled(path: Path, model: Estimator, task: str | None, target: str | 
         known = {str(label): place for place, label in enumerate(model.classes_)}
         strange = sorted({str(label) for label in labels} - set(known))
         if strange:
-            near = meant(strange[0], known)
+            near = did_you_mean(strange[0], known)
             repair = "spell it as in training" if near else "remove its rows"
             raise ValueError(f"{path} has the class {strange[0]!r}{near}, which the model never saw; {repair}.")
         labels = model.classes_[[known[str(label)] for label in labels]]
     return problem, match_tasks(problem.tasks, model), labels
 
 
-def read_rows(path: Path, model: Estimator, task: str | None) -> Rows:
+def read_rows(path: Path, model: Estimator, task: str | None) -> UnlabelledRows:
     """Rows to predict; a target column may be there or not."""
     if path.suffix.lower() == ".npz":
         problem = load_npz(path, task=task_name(model, task))
-        return Rows(None, problem.X, match_tasks(problem.tasks, model))
+        return UnlabelledRows(None, problem.X, match_tasks(problem.tasks, model))
     table, column = read_frame(path), task_name(model, task)
     if not len(table):
         raise ValueError(f"{path} has no rows; give at least one.")
@@ -101,15 +105,17 @@ def read_rows(path: Path, model: Estimator, task: str | None) -> Rows:
         if table[column].isna().any():
             raise ValueError(f"Column {column!r} of {path} is empty in some rows; every row needs its task.")
         check_features(path, table, model)
-        return Rows(table, table, match_tasks(as_levels(table[column]), model))
+        return UnlabelledRows(table, table, match_tasks(as_levels(table[column]), model))
     if len(model.tasks_) > 1 and model.unknown_task == "error":
-        near = meant(column, table.columns)
+        near = did_you_mean(column, table.columns)
         raise ValueError(f"{path} has no task column {column!r}{near}; add it, or name another one with --task COLUMN.")
     check_features(path, table, model)
-    return Rows(table, table, np.full(len(table), model.tasks_[0] if len(model.tasks_) == 1 else "", dtype=object))
+    return UnlabelledRows(
+        table, table, np.full(len(table), model.tasks_[0] if len(model.tasks_) == 1 else "", dtype=object)
+    )
 
 
-def check_features(path: Path, X: Any, model: Estimator) -> None:
+def check_features(path: Path, X: Array | pd.DataFrame, model: Estimator) -> None:
     """A table has every column that the model was fitted on."""
     columns = getattr(X, "columns", None)
     if columns is not None:
@@ -135,7 +141,7 @@ def digest(problem: Problem, model: Estimator) -> str:
     return hashlib.sha256(np.unique(table, axis=0).tobytes()).hexdigest()
 
 
-def match_tasks(levels: Any, model: Estimator) -> Array:
+def match_tasks(levels: Array, model: Estimator) -> Array:
     """Task labels as the model knows them: 1, 1.0 and "1" are one task, as in any table."""
     known = {str(task): task for task in model.tasks_}
     tasks = np.empty(len(levels), dtype=object)

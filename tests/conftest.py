@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from helpers.report_models import Case, make_case
+
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
@@ -21,3 +23,15 @@ def real_data() -> Path:
 def _one_thread() -> None:
     """Tests share their machine, and small tensors gain nothing from threads."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def class_case() -> Case:
+    """A fitted classifier and its predictions, which several tests look at."""
+    return make_case("class")
+
+
+@pytest.fixture(scope="session")
+def real_case() -> Case:
+    """The same of a regressor."""
+    return make_case("real")

@@ -119,7 +119,9 @@ def test_other_separators_and_decimal_commas_are_read(separator: str, decimal: s
 def test_few_slips_in_a_target_of_numbers_are_refused_unless_classes_are_wanted(tmp_path: Path) -> None:
     values = ["0.5", "1.5", "2", "<1", "3"] + ["4.5"] * 25 + ["?"]
     pd.DataFrame({"domain": 1, "f": 0, "label": values}).to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(ValueError, match="2 cells such as '<1' in data row 4 are not; repair them, or say kind='classification' "):
+    with pytest.raises(
+        ValueError, match="2 cells such as '<1' in data row 4 are not; repair them, or say kind='classification' "
+    ):
         read_table(tmp_path / "t.csv")
     assert read_table(tmp_path / "t.csv", kind="classification").n_classes == 7
     with pytest.raises(ValueError, match="'<1' in data row 4"):

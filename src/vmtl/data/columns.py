@@ -117,7 +117,7 @@ def numbers_the_rows(column: pd.Series) -> bool:
 
 
 def _level(value: object) -> str:
-    if value is None or value != value or str(value) == "<NA>":
+    if value is None or str(value) == "<NA>" or value != value:  # in this order: pandas.NA cannot be compared
         return GAP
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))

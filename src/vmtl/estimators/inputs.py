@@ -170,7 +170,9 @@ def encode_tasks(values: Array, known: list[Any], allow_unknown: bool) -> Array:
 def check_labels(y: Array) -> Array:
     """Labels of a classification: none is missing, and they can be sorted."""
     if y.dtype == object:
-        if any(value is None or value != value for value in y):
+        import pandas as pd
+
+        if pd.isna(y).any():
             raise ValueError("y contains a missing label; remove these rows.")
         if len({isinstance(value, str) for value in y}) > 1:
             raise ValueError("y mixes text and numbers; give all labels one type.")

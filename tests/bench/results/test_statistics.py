@@ -27,10 +27,10 @@ def test_paired_comparison_uses_common_splits_only() -> None:
     found = paired({0: 0.9, 1: 0.8, 2: 0.7, 3: 0.1}, {0: 0.8, 1: 0.8, 2: 0.75, 9: 0.0})
     assert found is not None
     assert (found.wins, found.ties, found.losses) == (1, 1, 1)
-    assert found.difference.mean == pytest.approx(0.05 / 3)
+    assert found.difference.value == pytest.approx(0.05 / 3)
     lower = paired({0: 1.0}, {0: 2.0}, higher_is_better=False)
     assert lower is not None
-    assert (lower.wins, lower.difference.mean) == (1, 1.0)
+    assert (lower.wins, lower.difference.value) == (1, 1.0)
     assert paired({0: 1.0}, {1: 1.0}) is None
 
 

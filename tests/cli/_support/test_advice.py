@@ -1,8 +1,7 @@
-"""What is said about a table before it is fitted."""
+"""What a newcomer is told about a table before it is fitted."""
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,6 @@ import pytest
 
 from helpers.tables import FEW, Run, make_table
 from vmtl.cli._support.advice import about_column, columns_by_kind
-from vmtl.cli._support.console import counted
-
-
-def test_counts_of_one() -> None:
-    assert (counted(1, "task"), counted(2, "task")) == ("1 task", "2 tasks")
-    assert (counted(1, "class", "classes"), counted(3, "class", "classes")) == ("1 class", "3 classes")
 
 
 def test_columns_are_counted_by_kind() -> None:
@@ -59,14 +52,3 @@ def test_a_fit_warns_and_goes_on(run: Run, tmp_path: Path) -> None:
     assert "Warning: There is one task only, so there is nothing to share" in done.stderr
     assert "Warning: 'patient' looks like an identifier" in done.stderr
     assert "Warning" not in run(*fit, "--drop", "patient", "--quiet").stderr
-
-
-def test_warnings_of_libraries_are_one_line(run: Run, class_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def load(path: Path) -> None:
-        warnings.warn("mind\nthe gap", UserWarning, stacklevel=1)
-        raise ValueError("Enough.")
-
-    monkeypatch.setattr("vmtl.cli._support.loading.load_model", load)
-    with warnings.catch_warnings():
-        warnings.simplefilter("always")
-        assert run("info", class_model).stderr == "Warning: mind the gap\nError: Enough.\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import traceback
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -257,3 +258,14 @@ def test_names_cannot_drive_the_terminal(run: Run, tables: Path, class_model: Pa
     done = run("predict", class_model, wild, "--out", tmp_path / "p.csv")
     assert "\x1b" not in done.output
     check_refused(done, "[bold]east")
+
+
+def test_warnings_of_libraries_are_one_line(run: Run, class_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(path: Path) -> None:
+        warnings.warn("mind\nthe gap", UserWarning, stacklevel=1)
+        raise ValueError("Enough.")
+
+    monkeypatch.setattr("vmtl.cli._support.loading.load_model", load)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert run("info", class_model).stderr == "Warning: mind the gap\nError: Enough.\n"

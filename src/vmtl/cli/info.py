@@ -11,12 +11,15 @@ from vmtl.cli._support.weights import show_weights
 
 if TYPE_CHECKING:
     from vmtl.cli._support.loading import Estimator
+    from vmtl.inference.hyperparameters import Hyperparameters
 
-MOST_SHOWN = 12
+MOST_SHOWN, MOST_KERNELS = 12, 4
+#: Parts of the document that are not facts of one line.
+APART = ("settings", "hyperparameters", "alpha", "beta")
 
 
 def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
-    """Say what a model file holds: tasks, classes, settings, and who learns from whom."""
+    """Say what a model file holds: tasks, classes, settings, what was inferred, and who learns from whom."""
     from vmtl.cli._support.loading import load_model
 
     fitted = load_model(model)
@@ -24,10 +27,9 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
     if json:
         show_json(document)
         return
-    facts = [
-        (name, in_one_cell(value)) for name, value in document.items() if name not in ("settings", "alpha", "beta")
-    ]
+    facts = [(name, in_one_cell(value)) for name, value in document.items() if name not in APART]
     show_table(str(model), ("", "value"), facts)
+    show_table("What was inferred", ("", "value"), inferred(fitted.hyperparameters_))
     show_weights("Who learns from whom (alpha)", fitted.alpha_, MOST_SHOWN)
 
 
@@ -48,9 +50,28 @@ def describe(model: Estimator) -> dict[str, Any]:
     }
     document |= model.metadata_
     document["settings"] = model.settings_.to_json()
+    document["hyperparameters"] = model.hyperparameters_.to_json()
+    for name, values in model.hyperparameters_.to_tensors().items():
+        document["hyperparameters"].setdefault("structure", {})[name] = values.cpu().numpy().round(6).tolist()
     for name in ("alpha", "beta"):
         document[name] = getattr(model, f"{name}_").to_numpy().round(6).tolist()
     return document
+
+
+def inferred(hyperparameters: Hyperparameters) -> list[tuple[str, object]]:
+    """What is known of them, a line each."""
+    document = hyperparameters.to_json()
+    if hyperparameters.kernel_shares is not None:
+        document["kernel_shares"] = largest(hyperparameters.kernel_shares)
+    return [(name.replace("_", " "), value) for name, value in document.items() if value is not None]
+
+
+def largest(shares: dict[str, float]) -> str:
+    """The kernels that matter most, in one cell."""
+    order = sorted(shares, key=lambda name: -shares[name])
+    named = [f"{name} {shares[name]:.2f}" for name in order[:MOST_KERNELS]]
+    rest = sum(shares[name] for name in order[MOST_KERNELS:])
+    return ", ".join(named) + (f", others {rest:.2f}" if len(order) > MOST_KERNELS else "")
 
 
 def in_one_cell(value: object) -> str:

@@ -25,12 +25,13 @@ from vmtl.estimators.inputs import check_prediction, column_or_error, encode_tas
 from vmtl.estimators.parameters import DTYPES
 from vmtl.estimators.saving import SavingMixin
 from vmtl.estimators.validation import InputValidationMixin
-from vmtl.inference import fitting
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.prediction import Predictor
+from vmtl.inference.strategy import fit
 from vmtl.inference.variational.checkpoints import Checkpoint, fingerprint
-from vmtl.inference.variational.early_stopping import EarlyStopping
-from vmtl.inference.variational.training import DivergenceError, Progress, Trainer
+from vmtl.inference.variational.early_stopping import hold_out
+from vmtl.inference.variational.run import Callbacks
+from vmtl.inference.variational.training import DivergenceError, Hook, Progress
 from vmtl.methods import get_method
 from vmtl.model.method import Method
 
@@ -155,27 +156,24 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, InputValidationMixin):
         arrays: tuple[Array, ...],
     ) -> tuple[Fitted, int]:
         """The fitted model and the seed it came from, which an interrupted run's checkpoint may have chosen."""
-        hooks: list[fitting.Hook] = []
+        hooks: list[Hook] = []
+        resume = None
         keeper: Any = nullcontext()
         if checkpoint is not None:
             kind = {"estimator": type(self).__name__, "dtype": self.dtype, "early_stopping": bool(self.early_stopping)}
             run = fingerprint({"method": asdict(method), **settings.to_json(), **kind}, list(arrays))
             keeper = Checkpoint(checkpoint, run, seed, free_seed=self.random_state is None)
+            resume = keeper.resume
             hooks.append(keeper)
         if callback is not None:
             hooks.append(lambda trainer, progress: callback(progress))
         with keeper, progress_bar("Training", visible=bool(self.verbose)) as show:
             hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total))
-
-            def after_step(trainer: Trainer, progress: Progress) -> None:
-                for hook in hooks:
-                    hook(trainer, progress)
-
-            prepare = None
             if checkpoint is not None:
-                prepare, seed = keeper.resume, keeper.seed
-            stopper = EarlyStopping(rows, seed) if self.early_stopping else None
-            return fitting.fit(method, settings, rows, seed, hook=after_step, prepare=prepare, stopper=stopper), seed
+                seed = keeper.seed
+            train, held_out = hold_out(rows, seed) if self.early_stopping else (rows, None)
+            callbacks = Callbacks(resume, hooks)
+            return fit(method, settings, train, seed, held_out=held_out, callbacks=callbacks), seed
 
     # -- predicting ------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import torch
 
 from vmtl._utils.types import Array
 from vmtl.inference.fitted import Fitted
+from vmtl.inference.hyperparameters import Hyperparameters
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,11 @@ class FittedAttributesMixin:
         import pandas as pd
 
         return pd.Series(self._fitted.model.sharing().cpu().numpy(), index=self._names(), name="sharing")
+
+    @property
+    def hyperparameters_(self) -> Hyperparameters:
+        """What was inferred besides the weights: kernel, scales, strength, structure of the tasks, and by which way."""
+        return self._fitted.hyperparameters
 
     @property
     def history_(self) -> pd.DataFrame:

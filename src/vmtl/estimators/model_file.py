@@ -13,7 +13,7 @@ from vmtl._utils.types import Array
 from vmtl.config.settings import Settings
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs import label_to_json
-from vmtl.inference.fitted import from_file, to_tensors
+from vmtl.inference.fitted import from_file, to_json, to_tensors
 from vmtl.methods import get_method
 from vmtl.model.method import Method
 
@@ -34,7 +34,7 @@ def describe(estimator: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])) or None,
         "seed": estimator.seed_,
-        "history": estimator._fitted.history.numbers(),
+        **to_json(estimator._fitted),
         "preprocessor": None,
     }
     if hasattr(estimator, "classes_"):
@@ -106,9 +106,7 @@ def _rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor
         prefix = "preprocessor."
         arrays = {k.removeprefix(prefix): v.numpy() for k, v in tensors.items() if k.startswith(prefix)}
         estimator.preprocessor_ = TablePreprocessor.from_state(payload["preprocessor"], arrays)
-    estimator._fitted = from_file(
-        estimator.method_, estimator.settings_, "classes" in payload, payload["history"], tensors
-    )
+    estimator._fitted = from_file(estimator.method_, estimator.settings_, "classes" in payload, payload, tensors)
     estimator.metadata_ = dict(payload.get("metadata", {}))
     return estimator
 

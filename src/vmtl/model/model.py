@@ -16,7 +16,7 @@ from vmtl.model.encoders import Encoder, GroupedLinear, KernelEncoder, LinearEnc
 from vmtl.model.heads import AmortisedHead, DirectHead, Head, class_statistics, logit_moments, sample_logits
 from vmtl.model.likelihoods import Categorical, GaussianNoise, Likelihood
 from vmtl.model.method import Method
-from vmtl.model.mixing import Mixing, Mixture
+from vmtl.model.mixing import Mixing, TaskStructure
 from vmtl.model.priors import W_PRIORS, Z_PRIORS, Context, PriorSettings, WPrior, ZPrior
 from vmtl.model.priors.gumbel_mixture import GumbelMixtureW
 from vmtl.model.task_weighting import WEIGHTINGS
@@ -113,14 +113,14 @@ class Model(nn.Module):
         self.prior_z = Z_PRIORS[name](self._prior_settings(), rows, attention, self.encoder.latent_dim)
         self.prior_z.to(rows.x)
 
-    def start_from(self, mixture: Mixture) -> None:
+    def start_from(self, structure: TaskStructure) -> None:
         """Begin at inferred mixing weights and sharing strengths instead of uniform ones."""
         for mixing in (self.mixing_w, self.mixing_z):
             if mixing is not None:
-                mixing.start_from(mixture.alpha.to(self.task_rows))
+                mixing.start_from(structure.alpha.to(self.task_rows))
         if isinstance(self.prior_w, GumbelMixtureW) and self.settings.sharing is None:
-            self.prior_w.sharing.copy_(mixture.sharing)
-            self.prior_w.variance.copy_(mixture.variance)
+            self.prior_w.sharing.copy_(structure.sharing)
+            self.prior_w.variance.copy_(structure.variance)
 
     def detach_rows(self) -> None:
         """Forget the training rows: predictions do not need the prior of z."""

@@ -21,8 +21,8 @@ class GumbelMixtureW(WPrior):
     below 1 forgets a little at each hop. A class that no other task saw has the prior N(0, I).
 
     If ``sharing`` is not given it is inferred per task, and the components are N(r_t mu_ic, v_t), the law of w_t given
-    the others in the exact Gaussian model (``vmtl.inference.exact.relatedness``): with a Gaussian likelihood the means
-    of q(w) are then those of the exact joint posterior.
+    the others in the exact Gaussian model (``vmtl.inference.exact.task_structure``): with a Gaussian likelihood the
+    means of q(w) are then those of the exact joint posterior.
     """
 
     posterior = "gaussian"

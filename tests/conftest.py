@@ -11,6 +11,7 @@ import torch
 
 from helpers.processes import MARK, end_marked, is_gone, own_name
 from helpers.quick import shorten
+from helpers.report_models import Case, make_case
 
 
 @pytest.fixture(scope="session")
@@ -51,3 +52,15 @@ def inference(request: pytest.FixtureRequest) -> Iterator[None]:
         if request.param == "quick":
             shorten(patch)
         yield
+
+
+@pytest.fixture(scope="session")
+def class_case() -> Case:
+    """A fitted classifier and its predictions, which several tests look at."""
+    return make_case("class")
+
+
+@pytest.fixture(scope="session")
+def real_case() -> Case:
+    """The same of a regressor."""
+    return make_case("real")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vmtl.config.presets import PRESETS
+    from vmtl.config.settings import Settings
     from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
     from vmtl.methods import METHODS
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["METHODS", "PRESETS", "Method", "MultiTaskClassifier", "MultiTaskRegressor", "Problem"]
+__all__ = ["METHODS", "PRESETS", "Method", "MultiTaskClassifier", "MultiTaskRegressor", "Problem", "Settings"]
 
 _HOMES = {
     "METHODS": "vmtl.methods",
@@ -33,6 +34,7 @@ _HOMES = {
     "MultiTaskClassifier": "vmtl.estimators",
     "MultiTaskRegressor": "vmtl.estimators",
     "Problem": "vmtl.data.problem",
+    "Settings": "vmtl.config.settings",
 }
 
 

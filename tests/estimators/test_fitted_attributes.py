@@ -1,49 +1,47 @@
-"""What a fitted estimator shows of what was inferred, before and after a file."""
+"""What a fit has learned, as tables with the names of the tasks."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
-
+import numpy as np
+import pandas as pd
 import pytest
-import torch
 
 from helpers.toys import toy
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.inference.hyperparameters import Hyperparameters
+from vmtl import MultiTaskClassifier
 
-DATA = toy([9, 8, 10], classes=3)
-OLD = Path(__file__).parents[1] / "reliability" / "models-0.1.0"
-
-
-@pytest.mark.parametrize(("method", "strategy"), [("vmtl", "exact"), ("bakker", "warm start"), ("bmtl", "variational")])
-def test_hyperparameters_survive_a_file(method: str, strategy: str, tmp_path: Path) -> None:
-    model = MultiTaskClassifier(method, max_steps=2, random_state=0).fit(DATA.X, DATA.y, tasks=DATA.task)
-    before = model.hyperparameters_
-    model.save(tmp_path / "model.vmtl")
-    after = MultiTaskClassifier.load(tmp_path / "model.vmtl").hyperparameters_
-    assert before.strategy == strategy
-    assert isinstance(after, Hyperparameters)
-    assert replace(after, structure=None) == replace(before, structure=None)
-    assert (before.structure is None) == (method != "vmtl")
-    for name, tensor in before.to_tensors().items():
-        assert torch.equal(getattr(after.structure, name), tensor)
+DATA = toy([8, 9, 7], classes=3)
+NAMES = np.array(["north", "south", "west"])
 
 
-def test_an_estimator_that_is_not_fitted_has_none() -> None:
-    with pytest.raises(AttributeError):
-        _ = MultiTaskClassifier().hyperparameters_
+@pytest.fixture(scope="module")
+def model() -> MultiTaskClassifier:
+    fitted = MultiTaskClassifier("vmtl", encoder="linear", latent_dim=4, max_steps=6, random_state=0)
+    return fitted.fit(DATA.X, DATA.y, tasks=NAMES[DATA.task])
 
 
-@pytest.mark.parametrize(("name", "has_kernel"), [("classifier", True), ("regressor", True), ("table", False)])
-def test_files_of_the_first_version_show_what_can_be_known(name: str, has_kernel: bool) -> None:
-    kind = MultiTaskRegressor if name == "regressor" else MultiTaskClassifier
-    model = kind.load(OLD / f"{name}.vmtl")
-    known = model.hyperparameters_
-    assert known.strategy is None
-    assert known.logit_scale == float(model._fitted.model.logit_scale)
-    assert known.learning_rate_factor is not None
-    assert 0 < known.learning_rate_factor <= 1
-    assert (known.kernel_shares is not None) == has_kernel
-    if known.kernel_shares is not None:
-        assert sum(known.kernel_shares.values()) == pytest.approx(1)
+@pytest.mark.parametrize("name", ["alpha_", "beta_"])
+def test_mixing_weights_are_rows_that_sum_to_one(model: MultiTaskClassifier, name: str) -> None:
+    weights = getattr(model, name)
+    assert list(weights.index) == list(weights.columns) == list(NAMES)
+    np.testing.assert_allclose(weights.sum(axis=1), 1, rtol=1e-5)
+    assert not np.diag(weights).any()
+
+
+def test_sharing_is_a_strength_per_task(model: MultiTaskClassifier) -> None:
+    assert isinstance(model.sharing_, pd.Series)
+    assert list(model.sharing_.index) == list(NAMES)
+    assert model.sharing_.between(0, 1).all()
+
+
+def test_history_has_a_row_per_step_and_task(model: MultiTaskClassifier) -> None:
+    history = model.history_
+    assert list(history.columns[:2]) == ["step", "task"]
+    assert len(history) == history["step"].nunique() * 3
+    assert history["step"].max() == 6
+
+
+def test_tasks_may_be_tuples() -> None:
+    labels = np.empty(len(DATA.task), dtype=object)
+    labels[:] = [("ward", int(t)) for t in DATA.task]
+    model = MultiTaskClassifier("vmtl", encoder="linear", latent_dim=4, max_steps=2).fit(DATA.X, DATA.y, tasks=labels)
+    assert list(model.alpha_.index) == [("ward", 0), ("ward", 1), ("ward", 2)]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from vmtl.inference.exact import closed_form, relatedness, selection
+from vmtl.inference.exact import evidence, kernel_selection, strength
 
 
 def shorten(patch: pytest.MonkeyPatch) -> None:
     """Fewer steps and rows wherever something is inferred from the training rows, until ``patch`` is undone."""
-    patch.setattr(selection, "STEPS", 5)
-    patch.setattr(selection, "MORE_STEPS", 2)
-    patch.setattr(relatedness, "STEPS", 8)
-    patch.setattr(closed_form, "MAX_ROWS", 30)
-    patch.setattr(closed_form, "ROUNDS", closed_form.ROUNDS[:1])
+    patch.setattr(kernel_selection, "STEPS", 5)
+    patch.setattr(kernel_selection, "MORE_STEPS", 2)
+    patch.setattr(evidence, "STEPS", 8)
+    patch.setattr(strength, "MAX_ROWS", 30)
+    patch.setattr(strength, "ROUNDS", strength.ROUNDS[:1])

@@ -1,10 +1,12 @@
-"""Some of many rows, drawn so that every task keeps its share."""
+"""Some of many rows: at random so that every task keeps its share, or evenly spaced."""
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from vmtl._utils.types import Array
 from vmtl.data.rows import Rows
 
 
@@ -34,3 +36,8 @@ def rank_in_task(task: Tensor, seed: int) -> Tensor:
 def subsample_evenly(task: Tensor, limit: int, seed: int) -> Tensor:
     """At most ``limit`` row numbers, the same number from every task as far as it has them."""
     return rank_in_task(task, seed).argsort(stable=True)[:limit].sort().values
+
+
+def evenly_spaced(n_rows: int, limit: int) -> Array:
+    """Numbers of at most ``limit`` of ``n_rows`` rows, the first and the last among them."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, limit)).astype(np.intp))

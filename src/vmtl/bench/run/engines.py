@@ -11,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from vmtl.bench.run.execute import execute
@@ -158,7 +159,7 @@ def _start_ray(ray: Any, workers: int, address: str | None) -> None:
 
 
 def _drain_ray(
-    ray: Any, jobs: Sequence[Job], place: Place, workers: int, started: Callable[[Job], None]
+    ray: ModuleType, jobs: Sequence[Job], place: Place, workers: int, started: Callable[[Job], None]
 ) -> Iterator[Finished]:
     attempt = ray.remote(num_cpus=1, max_retries=ATTEMPTS)(_attempt)
     waiting = list(reversed(jobs))

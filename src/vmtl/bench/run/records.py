@@ -1,4 +1,4 @@
-"""Records as JSON lines: each with its checksum, appended in one write, torn lines found and dropped.
+"""Records as JSON lines: each with its checksum, appended in one write, torn lines recognised and dropped.
 
 A line is ``<sha256, 16 digits> <JSON>``. Only one process writes to a folder at a time; it holds the folder's
 lock. Killed in the middle of a write it leaves a line whose checksum does not fit: that job counts as not done.
@@ -76,7 +76,7 @@ def comparable(record: Mapping[str, Any]) -> Record:
 
 
 class RecordWriter:
-    """Appends records to a folder whose lock is held; made by ``open_records``."""
+    """Appends records to a folder whose lock is held; given by ``open_records``."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / FILE

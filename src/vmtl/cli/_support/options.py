@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,7 +20,7 @@ Debug = Annotated[
 Kind = Annotated[
     str,
     typer.Option(
-        help="auto, classification or regression: auto looks at the target and says what it found.",
+        help="auto, classification or regression: auto looks at the target and says what it chose.",
         autocompletion=lambda: ["auto", "classification", "regression"],
     ),
 ]
@@ -34,12 +35,12 @@ UnknownTask = Annotated[
 def method_names() -> list[str]:
     """The ids of all methods, read off their files: completion must not wait for torch."""
     return sorted(
-        file.name.removesuffix(".py") for file in files("vmtl").joinpath("methods").iterdir() if _is_row(file)
+        file.name.removesuffix(".py") for file in files("vmtl").joinpath("methods").iterdir() if _is_declaration(file)
     )
 
 
-def _is_row(file: Any) -> bool:
-    return str(file.name).endswith(".py") and not file.name.startswith("_")
+def _is_declaration(file: Traversable) -> bool:
+    return file.name.endswith(".py") and not file.name.startswith("_")
 
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `vmtl fit` or save().")]

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vmtl._utils.cholesky import cholesky
+
 STEPS, RATE = 60, 0.1
 #: Off-diagonal of B where all tasks are alike, and the pull towards that, in nats.
 ALIKE, PULL = 0.95**2, 3.0

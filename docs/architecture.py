@@ -22,7 +22,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 WING = ("vision", "datasets")
 BESIDE_WING = ("estimators", "inference", "methods", "model", "config")
 #: Width of a box of a walk.
-LANE = 270
+LANE = 250
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,11 @@ PREDICT = Walk(
         Step("X and tasks as in fit", "estimators.validation.InputValidationMixin._prepare"),
         Step("Known and unknown tasks", "estimators.base.BaseMultiTask._predict_known"),
         Step("The posterior speaks", "inference.prediction.Predictor.probabilities"),
+        Step("Blocks of one fixed shape", "inference.prediction.Predictor._blocks"),
         Step("Features of the rows", "inference.features.kernel_map.KernelMap.forward"),
-        Step("q(z | x)", "model.encoders.KernelEncoder.forward"),
-        Step("Mean and variance of logits", "model.heads.logit_moments"),
+        Step("q(z | x)", "model.encoders.Encoder.forward"),
+        Step("Probabilities of a block", "inference.prediction.Predictor._moment_block"),
+        Step("Mean and variance of logits", "model.logits.logit_moments"),
     ),
 )
 TABLE = Walk(
@@ -115,10 +117,11 @@ TABLE = Walk(
         Step("You type", "cli.fit.fit"),
         Step("The file becomes a Problem", "datasets.table_files.read_table"),
         Step("Separator and cells", "datasets.table_files.read_frame"),
-        Step("The estimator takes it", "estimators.base.BaseMultiTask.fit"),
-        Step("Columns become numbers", "data.preprocessing.TablePreprocessor.fit"),
         Step("Number, date or text?", "data.columns.column_kind"),
-        Step("Its cells as numbers", "data.columns.as_numbers"),
+        Step("What looks odd is said", "cli._support.advice.warnings_about"),
+        Step("The estimator takes it", "estimators.base.BaseMultiTask.fit"),
+        Step("Means, levels and gaps are learned", "data.preprocessing.TablePreprocessor.fit"),
+        Step("Columns become numbers", "data.preprocessing.TablePreprocessor.transform"),
     ),
 )
 WALKS = {
@@ -184,7 +187,7 @@ def draw_rooms() -> str:
     """A house: the roof is what people use, the ground what everyone uses, and a wing stands on the data."""
     rooms = {room.name: room for room in read_rooms()}
     fills = {"inference": "model", "methods": "model", "model": "model", "config": "ground", "data": "ground"}
-    drawing = Drawing(960, "The rooms of vmtl: each imports only what stands below it")
+    drawing = Drawing(810, "The rooms of vmtl: each imports only what stands below it")
     drawing.text(16, 26, "Each room imports only what stands below it.", 13, fill=MUTED)
     y, beside = 40, []
     for name in (name for name in rooms if name not in WING):
@@ -192,7 +195,7 @@ def draw_rooms() -> str:
             beside.append(y)
         elif beside and name == "data":
             draw_wing(drawing, [rooms[each] for each in WING], beside[0], y - 8)
-        width = 620 if name in BESIDE_WING else 928
+        width = 532 if name in BESIDE_WING else 778
         sign = Sign.of(rooms[name], width - 130)
         drawing.box(16, y, width, sign.height, fills.get(name, "ground" if name.startswith("_") else "people"))
         drawing.text(26, y + 19, f"{name}/", 13, font_family=MONO, font_weight="bold")
@@ -206,9 +209,9 @@ def draw_wing(drawing: Drawing, rooms: list[Room], top: int, bottom: int) -> Non
     height = (bottom - top - 8 * (len(rooms) - 1)) // len(rooms)
     for number, room in enumerate(rooms):
         y = top + (height + 8) * number
-        drawing.box(652, y, 292, height, "wing")
-        drawing.text(662, y + 19, f"{room.name}/", 13, font_family=MONO, font_weight="bold")
-        Sign.of(room, 268).draw(drawing, 662, y + 18)
+        drawing.box(560, y, 234, height, "wing")
+        drawing.text(570, y + 19, f"{room.name}/", 13, font_family=MONO, font_weight="bold")
+        Sign.of(room, 214).draw(drawing, 570, y + 18)
 
 
 def draw_step(drawing: Drawing, x: int, y: int, step: Step, fill: str) -> None:
@@ -234,23 +237,20 @@ def draw_steps(drawing: Drawing, x: int, y: int, walk: Walk, fill: str) -> int:
 
 
 def draw_walk() -> str:
-    """From the call of fit through one of three recipes to the fitted model, and a prediction beside it."""
-    drawing = Drawing(1180, "The walk of one fit, and of one prediction")
-    lanes = ((16, EXACT, "people"), (306, WARM_START, "people"), (596, VARIATIONAL, "model"))
-    drawing.text(306, 26, "fit", 15, font_family=MONO, font_weight="bold")
-    fork = draw_steps(drawing, 306, 36, ENTER, "ground")
-    draw_step(drawing, 306, fork - 50, ENTER.steps[-1], "choice")
+    """From the call of fit through one of three recipes to the fitted model."""
+    drawing = Drawing(810, "The walk of one fit")
+    lanes = ((16, EXACT, "people"), (280, WARM_START, "people"), (544, VARIATIONAL, "model"))
+    fork = draw_steps(drawing, 280, 16, ENTER, "ground")
+    draw_step(drawing, 280, fork - 50, ENTER.steps[-1], "choice")
     end = fork + 60 + 66 * max(len(walk.steps) for _, walk, _ in lanes)
-    centre = 306 + LANE // 2
+    centre = 280 + LANE // 2
     for x, walk, fill in lanes:
         middle = x + LANE // 2
         drawing.arrow((centre, fork), (centre, fork + 14), (middle, fork + 14), (middle, fork + 28))
         drawing.text(x, fork + 46, walk.title, 13, font_weight="bold")
         last = draw_steps(drawing, x, fork + 54, walk, fill)
         drawing.arrow((middle, last), (middle, end - 14), (centre, end - 14), (centre, end))
-    draw_steps(drawing, 306, end, LEAVE, "ground")
-    drawing.text(894, 26, "predict_proba", 15, font_family=MONO, font_weight="bold")
-    draw_steps(drawing, 894, 36, PREDICT, "wing")
+    draw_steps(drawing, 280, end, LEAVE, "ground")
     return drawing.svg(height=end + 66)
 
 
@@ -262,7 +262,7 @@ PICTURES = {"rooms.svg": draw_rooms, "walk.svg": draw_walk}
 
 def list_rooms() -> str:
     """A table of the rooms."""
-    lines = [f"| `{room.name}/` | {room.sentence} |" for room in read_rooms()]
+    lines = [f"| `{room.name}` | {room.sentence} |" for room in read_rooms()]
     return "\n".join(["| room | what it is for |", "|---|---|", *lines]) + "\n"
 
 

@@ -46,9 +46,25 @@ def test_paths_on_the_page_exist() -> None:
 
 
 def test_every_equation_has_its_place() -> None:
-    """2 to 12 are in the table, and the file named there says the number, so that a search finds it."""
-    rows = re.findall(r"^\| ([\d, ]+) \| .* \|$", TEXT, re.MULTILINE)
-    assert [int(number) for row in rows for number in row.split(", ")] == list(range(2, 13))
+    """2 to 12 are in the table, and a module named there says the number, so that a search finds it."""
+    lines = re.findall(r"^\| ([\d, ]+) \| (.*) \|$", TEXT, re.MULTILINE)
+    assert [int(number) for numbers, _ in lines for number in numbers.split(", ")] == list(range(2, 13))
+    for numbers, line in lines:
+        said = "\n".join(source_of(name) for name in re.findall(r"`vmtl\.([\w.]+)`", line))
+        number = numbers.replace(", ", "|")
+        assert re.search(rf"Eq\. (?:\d+(?:, | and | to ))*(?:{number})\b", said), (
+            f"no module of {line} says Eq. {numbers}"
+        )
+
+
+def source_of(name: str) -> str:
+    """The text of the module, or of the package's first lines, in which a dotted name lives."""
+    path = ROOT / "src" / "vmtl" / Path(*name.split("."))
+    for place in (path, *path.parents):
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if file.is_file():
+                return file.read_text(encoding="utf-8")
+    raise AssertionError(f"{name} does not exist")
 
 
 # -- walks -----------------------------------------------------------------------------------------------

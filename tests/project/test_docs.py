@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shlex
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.names import resolve
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl.config.settings import Settings
 
@@ -161,20 +161,6 @@ def test_constants_of_the_default_are_the_codes() -> None:
     rows = re.findall(r"^\| `(vmtl\.[\w.]+)` \| ([\d.]+) \|", text, re.MULTILINE)
     assert len(rows) > 10
     assert {name: float(value) for name, value in rows} == {name: resolve(name) for name, _ in rows}
-
-
-def resolve(name: str) -> object:
-    """The module, class or function of that dotted name."""
-    parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        try:
-            found = importlib.import_module(".".join(parts[:length]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[length:]:
-            found = getattr(found, part) if hasattr(found, part) else found.__annotations__[part]
-        return found
-    raise AssertionError(f"{name} does not exist")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

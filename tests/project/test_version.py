@@ -8,6 +8,7 @@ from pathlib import Path
 
 from packaging.version import Version
 
+from helpers.names import resolve
 from vmtl import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +33,15 @@ def test_a_development_version_comes_after_the_newest_release() -> None:
 def test_releases_are_in_order_and_unreleased_changes_are_first() -> None:
     assert sorted(RELEASES, reverse=True) == RELEASES
     assert CHANGELOG.index("## [Unreleased]") < CHANGELOG.index(f"## [{RELEASES[0]}]")
+
+
+def test_names_of_the_unreleased_changes_exist() -> None:
+    """What was added, and the right column of what moved."""
+    section = CHANGELOG.split("## [Unreleased]")[1].split("\n## [")[0]
+    added = re.findall(r"^- `(vmtl\.[\w.]+)`", section, re.MULTILINE)
+    moved = re.findall(r"^  \| `.*\| `(vmtl[\w.]*)` \|$", section, re.MULTILINE)
+    for name in (*added, *moved):
+        resolve(name)
 
 
 def test_every_release_left_its_model_files_and_its_figures() -> None:

@@ -30,6 +30,8 @@ from vmtl.inference.variational.batches import GroupedBatches
 from vmtl.inference.variational.early_stopping import EarlyStopping
 from vmtl.model.objective import Scales, task_losses, terms
 
+pytestmark = pytest.mark.usefixtures("inference")
+
 DATA = toy([16, 20, 12], classes=4, features=6, spread=0.7)
 X, Y, TASK = DATA.X, np.array(["ant", "bee", "cat", "dog"])[DATA.y], np.array(["north", "south", "west"])[DATA.task]
 REAL = toy([16, 20, 12], features=6)
@@ -44,13 +46,13 @@ def regressor(**options: Any) -> MultiTaskRegressor:
     return MultiTaskRegressor(**{"max_steps": 40, "random_state": 0, **options})
 
 
-@pytest.fixture(scope="session")
-def clf() -> MultiTaskClassifier:
+@pytest.fixture(scope="module")
+def clf(inference: None) -> MultiTaskClassifier:
     return classifier().fit(X, Y, tasks=TASK)
 
 
-@pytest.fixture(scope="session")
-def reg() -> MultiTaskRegressor:
+@pytest.fixture(scope="module")
+def reg(inference: None) -> MultiTaskRegressor:
     return regressor().fit(REAL.X, UNIT, tasks=TASK)
 
 

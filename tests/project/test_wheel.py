@@ -13,6 +13,8 @@ import pytest
 
 from vmtl import __version__
 
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[2]
 
 

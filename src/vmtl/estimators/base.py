@@ -128,8 +128,8 @@ class BaseMultiTask(Learned, Reader):
                 raise DivergenceError(error.step, error.term, error.task, task) from None
         self.tasks_ = np.empty(len(known), dtype=object)
         self.tasks_[:] = known
-        self.method_, self.settings_ = method, settings
         self._fitted, self.seed_ = run
+        self.method_, self.settings_ = method, self._fitted.model.settings
         self._predictor = self._make_predictor()
 
     def _check_choices(self) -> None:

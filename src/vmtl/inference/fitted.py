@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from vmtl._utils.canonical import make_canonical
 from vmtl._utils.shape_checks import check_fits
 from vmtl.config.settings import Settings
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
@@ -20,11 +21,15 @@ from vmtl.model.model import Layout, Model
 
 @dataclass(frozen=True)
 class Fitted:
-    """What training leaves behind."""
+    """What training leaves behind; its tensors have the one layout that a file gives back."""
 
     feature_map: FeatureMap
     model: Model
     history: History
+
+    def __post_init__(self) -> None:
+        make_canonical(self.feature_map)
+        make_canonical(self.model)
 
 
 def to_tensors(fitted: Fitted) -> dict[str, Tensor]:

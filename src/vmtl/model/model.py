@@ -221,6 +221,10 @@ class Model(nn.Module):
         context = Context(batch, self.encoder, alpha, beta, noise)
         none = batch.weight.new_zeros(self.n_tasks)
         kl_w = none if self.prior_w is None else self.prior_w.penalty(q_w, context)
+        if self.prior_z is None and self.method.prior_z is not None:
+            raise RuntimeError(
+                "This model has no training rows, which its prior of z looks at; call attach(rows) first."
+            )
         kl_z = none if self.prior_z is None else self.prior_z.kl(q_z, context)
         return Outputs(self._nll(q_z, q_w, batch.y, noise), kl_z, kl_w, self._entropy(q_w))
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vmtl._utils.cholesky import cholesky
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import thin
@@ -79,7 +80,7 @@ def posterior_mean(rows: Rows, covariance: Tensor, scale: float, noise: float) -
     (n,), 0 for rows of weight 0.
     """
     dual = Dual.of(rows, covariance, scale)
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(dual.kernel + torch.diag(noise**2 / dual.weight)))
+    inverse = torch.cholesky_inverse(cholesky(dual.kernel + torch.diag(noise**2 / dual.weight)))
     solved = inverse @ dual.y.double()
     residual = torch.zeros(len(rows.y), dtype=torch.float64)
     residual[rows.weight.cpu() > 0] = solved / inverse.diagonal()

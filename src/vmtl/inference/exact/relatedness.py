@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import evenly, rank_in_task
 from vmtl.model.mixing import Mixture
@@ -150,7 +151,7 @@ class _Evidence:
         signal, bias, noise = (2 * found.logs).exp()
         kernel = _covariance(found.similarity)[self.task][:, self.task] * (signal * self.kernel + bias)
         noise = noise * self.diagonal
-        factor = torch.linalg.cholesky(kernel[seen][:, seen] + torch.diag(noise[seen]))
+        factor = cholesky(kernel[seen][:, seen] + torch.diag(noise[seen]))
         half = torch.linalg.solve_triangular(factor, kernel[seen][:, ~seen], upper=False)
         mean = half.T @ torch.linalg.solve_triangular(factor, self.target[seen], upper=False)
         variance = (kernel.diagonal()[~seen] - half.square().sum(0) + noise[~seen])[:, None]
@@ -162,7 +163,7 @@ class _Evidence:
         signal, bias, noise = (2 * logs).exp()
         between = b[self.task][:, self.task]
         within = signal * self.kernel + bias
-        factor = torch.linalg.cholesky(between * within + torch.diag(noise * self.diagonal))
+        factor = cholesky(between * within + torch.diag(noise * self.diagonal))
         solved = torch.cholesky_solve(self.target, factor)
         outputs = self.target.shape[1]
         value = -0.5 * (self.target * solved).sum() - outputs * factor.diagonal().log().sum()

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import thin
 from vmtl.inference.features.kernel_map import CANDIDATES, KernelMap
@@ -147,7 +148,7 @@ class _Score:
         ridge, bias, temperature = numbers[1:].exp()
         kernel = torch.tensordot(log_shares.softmax(0), self.kernels, 1) + bias
         covariance = (rho + (1 - rho) * self.same) * kernel + torch.diag((ridge + 1e-4) / self.weight)
-        inverse = torch.cholesky_inverse(torch.linalg.cholesky(covariance))
+        inverse = torch.cholesky_inverse(cholesky(covariance))
         solved, diagonal = inverse @ self.target, inverse.diagonal()
         if self.label is not None:
             logits = temperature * (self.target - solved / diagonal[:, None])  # (n, C)

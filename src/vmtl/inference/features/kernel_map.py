@@ -27,6 +27,8 @@ CANDIDATES: tuple[tuple[str, str, float], ...] = (
 )
 #: Kernels with a smaller share are left out.
 LEAST_SHARE = 1e-4
+#: So are kernels of which centring leaves less than this part of the mean diagonal: constant, in single precision.
+LEAST_VARIATION = 1e-6
 
 
 class KernelMap(FeatureMap):
@@ -68,8 +70,13 @@ class KernelMap(FeatureMap):
         for part in self._kernels(self.landmarks, None, torch.ones(len(CANDIDATES))):
             inner = p @ part[0]
             centred = part[0] - inner[:, None] - inner + p @ inner
-            parts.append(centred / (p @ centred.diagonal()).clamp_min(TINY))
+            diagonal = p @ centred.diagonal()
+            parts.append(centred / diagonal if self._varies(part[0], diagonal) else torch.zeros_like(centred))
         return torch.stack(parts)
+
+    def _varies(self, kernel: Tensor, diagonal: Tensor) -> bool:
+        """Whether a candidate on the landmarks (m, m) says more than rounding, by its mean diagonal when centred."""
+        return bool(diagonal > (LEAST_VARIATION * self.weight[0] @ kernel.diagonal()).clamp_min(TINY))
 
     def mix(self, shares: Tensor, size_out: int, scale: float = 1.0) -> KernelMap:
         """Fix the kernel's shares and find its first ``size_out`` principal components, times ``scale``."""
@@ -81,7 +88,7 @@ class KernelMap(FeatureMap):
         ):
             inner = p @ part[0]
             diagonal = p @ (part[0].diagonal() - 2 * inner + p @ inner)
-            if diagonal > TINY:
+            if self._varies(part[0], diagonal):
                 self.coefficient[0, v] = shares[v] / shares.sum() / diagonal
                 kernel = kernel + self.coefficient[0, v] * part[0]
         inner = p @ kernel
@@ -94,7 +101,7 @@ class KernelMap(FeatureMap):
         sign = torch.where(score.gather(0, score.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
         projection = p.sqrt()[:, None] * vectors * sign * torch.where(kept, values.clamp_min(TINY).rsqrt(), 0.0)
         projection = scale * projection
-        self.projection = (projection - p[:, None] * projection.sum(0))[None]
+        self.projection = (projection - p[:, None] * projection.sum(0))[None].contiguous()  # eigenvectors lie by column
         self.offset = ((p @ inner - inner) @ projection)[None, None]
         return self
 

@@ -5,7 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint const
 # Tests share the cores: one thread each, as many workers as cores.
 TEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-full test-rest test-portable test-lowest lint docs bench-speed bench-accuracy results clean
+.PHONY: demo test test-full test-rest test-portable test-lowest lint hooks docs bench-speed bench-accuracy results clean
 
 demo: .venv/.installed
 	$(BIN)/vmtl demo
@@ -28,6 +28,14 @@ lint: .venv/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
+# The linters before every commit, from .venv.
+hooks: .venv/.tested
+	$(PIP) pre-commit
+	$(BIN)/pre-commit install
 
 # The short form, for every change: a few minutes on two cores.
 test: lint

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from vmtl.methods import METHODS
     from vmtl.model.method import Method
 
-__version__ = "0.1.0"
+#: The only place that says it; pyproject.toml reads it from here.
+__version__ = "0.2.0.dev0"
 
 __all__ = ["METHODS", "PRESETS", "Method", "MultiTaskClassifier", "MultiTaskRegressor", "Problem", "Settings"]
 

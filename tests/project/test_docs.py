@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shlex
 import subprocess
 import sys
 import textwrap
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
 
+from helpers.names import resolve
 from helpers.processes import PATIENCE
-from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor, __version__
+from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,20 +170,6 @@ def test_constants_of_the_default_are_the_codes() -> None:
     assert {name: float(value) for name, value in rows} == {name: resolve(name) for name, _ in rows}
 
 
-def resolve(name: str) -> object:
-    """The module, class or function of that dotted name."""
-    parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        try:
-            found = importlib.import_module(".".join(parts[:length]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[length:]:
-            found = getattr(found, part) if hasattr(found, part) else found.__annotations__[part]
-        return found
-    raise AssertionError(f"{name} does not exist")
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_local_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
@@ -220,11 +205,3 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     write_tables()
-
-
-def test_the_version_is_the_same_everywhere() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
-    assert cited is not None
-    assert project["version"] == cited[1] == __version__
-    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text()

@@ -27,7 +27,7 @@ class Settings:
     sharing: float | None = None  # None: inferred per task
     kl_form: Form = "bound"
     mixing: Mode = "gumbel"
-    tie_mixing: bool = True  # on its own, beta prefers tasks with many rows
+    tie_mixing: bool = False  # beta is alpha
     prior_gradient_w: PriorGradient = "detached"
     prior_gradient_z: PriorGradient = "both"
     entropy_weight: float = 1.0

@@ -39,6 +39,40 @@ class FittedAttributesMixin:
         return pd.Series(self._fitted.model.sharing().cpu().numpy(), index=self._names(), name="sharing")
 
     @property
+    def alpha_interval_(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Two DataFrames (T, T): between them lie 90 % of what the training rows leave possible for ``alpha_``.
+
+        Narrow about even weights, the map is flat; wide, the rows cannot tell.
+        """
+        low, high = self._interval("alpha_interval")
+        return self._relatedness(low), self._relatedness(high)
+
+    @property
+    def beta_interval_(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The same for ``beta_``."""
+        low, high = self._interval("beta_interval")
+        return self._relatedness(low), self._relatedness(high)
+
+    @property
+    def sharing_interval_(self) -> pd.DataFrame:
+        """DataFrame (T, 2) with the columns ``low`` and ``high``: the same for ``sharing_``."""
+        import pandas as pd
+
+        low, high = self._interval("sharing_interval")
+        return pd.DataFrame({"low": low.cpu().numpy(), "high": high.cpu().numpy()}, index=self._names())
+
+    @property
+    def positions_(self) -> pd.DataFrame:
+        """DataFrame (T, Q): where the tasks lie by their representations, the longest axis first.
+
+        Squared distances are in units of the variance within classes; no column says that no task stands out.
+        """
+        import pandas as pd
+
+        points = self._inferred("positions").cpu().numpy()
+        return pd.DataFrame(points, index=self._names(), columns=range(points.shape[1]))
+
+    @property
     def hyperparameters_(self) -> Hyperparameters:
         """What was inferred besides the weights: kernel, scales, strength, structure of the tasks, and by which way."""
         return self._fitted.hyperparameters
@@ -53,6 +87,21 @@ class FittedAttributesMixin:
         terms = {name: torch.stack(getattr(history, name)).cpu().numpy().ravel() for name in history.TERMS}
         tasks = np.tile(self.tasks_, len(history.step))
         return pd.DataFrame({"step": numbers.pop("step"), "task": tasks, **terms, **numbers})
+
+    def _interval(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+        low, high = self._inferred(name)
+        return low, high
+
+    def _inferred(self, name: str) -> torch.Tensor:
+        """A part of the structure that only a fit with three tasks or more infers, in the default preset."""
+        structure = self._fitted.hyperparameters.structure
+        value: torch.Tensor | None = None if structure is None else getattr(structure, name)
+        if value is None:
+            raise AttributeError(
+                f"This fit has no {name.replace('_', ' ')} of its tasks; fit three tasks or more with method='vmtl' "
+                "or 'vmtl_ac', preset='default' and mixing='gumbel' or 'learnable'."
+            )
+        return value
 
     def _relatedness(self, weights: torch.Tensor) -> pd.DataFrame:
         import pandas as pd

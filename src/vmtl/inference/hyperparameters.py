@@ -47,7 +47,9 @@ class Hyperparameters:
 
     def to_tensors(self) -> dict[str, Tensor]:
         """The structure's tensors by name; none without a structure."""
-        return {} if self.structure is None else vars(self.structure).copy()
+        if self.structure is None:
+            return {}
+        return {name: value for name, value in vars(self.structure).items() if value is not None}
 
     @classmethod
     def from_file(cls, numbers: dict[str, Any], tensors: dict[str, Tensor], n_tasks: int) -> Hyperparameters:

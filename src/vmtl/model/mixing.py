@@ -88,9 +88,17 @@ class Mixing(nn.Module):
 
 @dataclass(frozen=True)
 class TaskStructure:
-    """Who learns from whom, and how much, before training: component i of task t is N(sharing_t mu_i, variance_t)."""
+    """Who learns from whom, and how much, before training: component i of task t is N(sharing_t mu_i, variance_t).
+
+    What was not inferred is None. Intervals are (2, ...): the lower and the upper end.
+    """
 
     alpha: Tensor  # (T, T) mixing weights, zero diagonal, rows sum to 1
     sharing: Tensor  # (T,) r_t
     variance: Tensor  # (T,) v_t
     covariance: Tensor  # (T, T) B, of one weight across tasks in the exact model
+    beta: Tensor | None = None  # (T, T) whose representations resemble mine
+    positions: Tensor | None = None  # (T, Q) where the tasks lie
+    alpha_interval: Tensor | None = None  # (2, T, T)
+    beta_interval: Tensor | None = None  # (2, T, T)
+    sharing_interval: Tensor | None = None  # (2, T)

@@ -92,11 +92,19 @@ class Model(nn.Module):
 
     def start_from(self, structure: TaskStructure) -> None:
         """Begin at inferred mixing weights and sharing strengths instead of uniform ones."""
-        for mixing in (self.mixing_w, self.mixing_z):
-            if mixing is not None:
-                mixing.start_from(structure.alpha.to(self.task_rows))
+        if self.mixing_w is not None:
+            self.mixing_w.start_from(structure.alpha.to(self.task_rows))
+        if self.mixing_z is not None:
+            beta = structure.alpha if structure.beta is None else structure.beta
+            self.mixing_z.start_from(beta.to(self.task_rows))
         if isinstance(self.prior_w, MixtureW):
             self.prior_w.start_from(structure)
+
+    def freeze_mixing(self) -> None:
+        """The mixing weights stay what they are."""
+        for mixing in (self.mixing_w, self.mixing_z):
+            if mixing is not None:
+                mixing.requires_grad_(False)
 
     def prior_settings(self) -> PriorSettings:
         settings = self.settings

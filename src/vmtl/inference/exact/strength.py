@@ -1,12 +1,10 @@
-"""How sure a classifier may be, and how much its tasks share: s0 and rho by left-out predictions."""
+"""How sure a classifier may be: s0 by left-out predictions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import cache
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -17,40 +15,30 @@ from vmtl.inference.exact.laplace import leave_one_out_logits, posterior_mode
 from vmtl.inference.exact.leave_one_out import SCALE_RANGE
 from vmtl.inference.exact.posterior import Dual
 
-#: Beliefs about logit rho and the log of the logit scale of a classifier, centre and deviation; range of logit rho.
-LOGIT_RHO, LOG_SCALE, LOGIT_RANGE = (math.log(9), 2.0), (math.log(2), 1.0), (-4.0, 7.0)
-#: Factors of the scale and steps of logit rho that a round of the search tries.
-ROUNDS = ((2.0, 1.5), (2**0.5, 0.75))
+#: Belief about the log of the logit scale of a classifier: centre and deviation.
+LOG_SCALE = (math.log(2), 1.0)
+#: Factors of the scale that a round of the search tries.
+ROUNDS = (2.0, 2**0.5)
 
 
-def choose_strength(
-    rows: Rows, kernel: KernelSelection, covariance: Callable[[float], Tensor], seed: int
-) -> tuple[float, float]:
-    """rho and s0 of a classifier, by the left-out predictions of the exact model on the features ``rows.x``.
+def choose_scale(rows: Rows, kernel: KernelSelection, covariance: Tensor, seed: int) -> float:
+    """s0 of a classifier under B = ``covariance`` (T, T), by the left-out predictions of the exact model.
 
-    ``covariance`` gives B (T, T) for a rho. Labels with little signal need a far smaller scale than least squares
-    finds, clear ones a larger. One round after the other tries scales, then correlations, about the best so far;
-    where B does not depend on rho, as among tasks that share nothing, rho stays what it is.
+    Labels with little signal need a far smaller scale than least squares finds, clear ones a larger. One round after
+    the other tries scales about the best so far.
     """
     rows = rows.cpu()
     rows = rows.take(subsample_rows(rows, MAX_ROWS, seed))
 
     @cache
-    def loss(scale: float, logit: float) -> float:
-        nll = left_out_loss(rows, covariance(_sigmoid(logit)), kernel.logit_scale(scale))
-        surprise = ((logit - LOGIT_RHO[0]) / LOGIT_RHO[1]) ** 2
-        surprise += ((math.log(scale) - LOG_SCALE[0]) / LOG_SCALE[1]) ** 2
-        return nll + 0.5 * surprise
+    def loss(scale: float) -> float:
+        surprise = ((math.log(scale) - LOG_SCALE[0]) / LOG_SCALE[1]) ** 2
+        return left_out_loss(rows, covariance, kernel.logit_scale(scale)) + 0.5 * surprise
 
-    scale, logit = kernel.scale, _within(math.log(kernel.correlation / (1 - kernel.correlation)), LOGIT_RANGE)
-    shares = not torch.equal(covariance(_sigmoid(logit)), covariance(_sigmoid(LOGIT_RANGE[0])))
-    for factor, step in ROUNDS:
-        scales = (_within(scale * factor**i, SCALE_RANGE) for i in (-2, -1, 0, 1))
-        scale = min(scales, key=lambda candidate: loss(candidate, logit))
-        if shares:
-            logits = (_within(logit + step * i, LOGIT_RANGE) for i in range(-2, 3))
-            logit = min(logits, key=lambda candidate: loss(scale, candidate))
-    return _sigmoid(logit), scale
+    scale = kernel.scale
+    for factor in ROUNDS:
+        scale = min((_within(scale * factor**i, SCALE_RANGE) for i in (-2, -1, 0, 1)), key=loss)
+    return scale
 
 
 def left_out_loss(rows: Rows, covariance: Tensor, scale: float) -> float:
@@ -59,10 +47,6 @@ def left_out_loss(rows: Rows, covariance: Tensor, scale: float) -> float:
     logits, _ = posterior_mode(dual.kernel, dual.y, rows.n_classes, dual.weight)
     left_out = leave_one_out_logits(dual.kernel, logits, logits.softmax(-1), dual.y, dual.weight)
     return float((dual.weight * F.cross_entropy(left_out, dual.y, reduction="none")).sum())
-
-
-def _sigmoid(logit: float) -> float:
-    return 1 / (1 + math.exp(-logit))
 
 
 def _within(value: float, bounds: tuple[float, float]) -> float:

@@ -1,27 +1,43 @@
 """Step 2 of the exact way: who learns from whom, how strongly, and how large the weights are.
 
-Later steps see the result only: B, alpha, the strengths r and v, and the scale of the outputs.
+Given everybody else, the weights of task t are
+
+    w_t | others ~ N(sum_i r_t alpha_ti w_i, v_t),    r_t alpha_ti = -P_ti / P_tt,    P = B^-1
+
+where B (T, T) is the covariance of one weight across tasks. That is the prior of Eq. 6, with mixing weights that come
+out of one joint law of all tasks instead of being parameters of their own: alpha is what B says, and B is what
+predictions are made with. The paper draws alpha by the Gumbel-Softmax, because nobody knows from whom a task should
+learn; here that uncertainty is over three readings of the tasks and their numbers (``structure_posterior``): B is their
+average, and alpha has intervals. Later steps see the result only.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.evidence import ALIKE, similarity_covariance
+from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.exact.kernel_selection import KernelSelection
-from vmtl.inference.exact.strength import choose_strength
-from vmtl.inference.exact.task_similarity import Relatedness, similarity_of
+from vmtl.inference.exact.strength import choose_scale
+from vmtl.inference.exact.structure_evidence import Targets, output_scale
+from vmtl.inference.exact.structure_posterior import Reading, read_structure
+from vmtl.inference.exact.task_positions import TaskPositions, infer_positions
 from vmtl.model.mixing import TaskStructure
 
-#: Mixing weights are the positive similarities to this power, so that weak ones vanish.
-POWER = 4
-#: A task whose correlation with its helpers falls below this part of the usual one opts out of sharing.
-OPT_OUT = 0.5
+#: Most rows whose targets are looked at, and most whose representations are.
+MAX_ROWS, POSITION_ROWS = 500, 5000
+#: Quantiles of the draws between which an interval lies: 90 % of them.
+INTERVAL = (0.05, 0.95)
+#: v_t at least, in units of the prior variance.
+LEAST_VARIANCE = 1e-3
+
+#: What may be shared: nothing; the same with every task; as the most probable reading of the tasks says; or their mean.
+Relatedness = Literal["independent", "uniform", "most probable", "averaged"]
 
 
 @dataclass(frozen=True)
@@ -29,50 +45,125 @@ class WeightPrior:
     """The prior of all tasks' weights: cov(w_t, w_t') = scale^2 B_tt' I, in units of the kernel."""
 
     structure: TaskStructure
-    correlation: float  # rho
+    correlation: float  # rho, the mean of B between two tasks
     scale: float  # s0
+    noise: float  # deviation of the noise of a row of weight 1, in units of the standardised target
 
 
-def infer_structure(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> WeightPrior:
-    """The structure of the tasks of the feature rows.
+def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> WeightPrior:
+    """The prior of the weights of the feature rows.
 
-    In a regression the kernel's rho and s0 stand. A classifier chooses both once more: least squares finds the
-    kernel, but not how sure a classifier may be, nor did it know who resembles whom.
+    The kernel's s0 and noise were found for tasks that are all alike. A regression takes those of its structure; a
+    classifier chooses s0 by the predictions of left-out rows: least squares does not know how sure it may be.
     """
-    similarity = similarity_of(rows, relatedness, seed)
-    correlation, scale = kernel.correlation, kernel.scale
+    structure, ridge = infer_structure(rows, relatedness, seed)
+    scale, noise = kernel.scale, kernel.noise
     if rows.is_classification:
-        correlation, scale = choose_strength(rows, kernel, lambda rho: structure_of(similarity, rho).covariance, seed)
-    return WeightPrior(structure_of(similarity, correlation), correlation, scale)
+        scale = choose_scale(rows, kernel, structure.covariance, seed)
+    elif ridge is not None:
+        targets = _some_targets(rows, seed)
+        scale = output_scale(structure.covariance, ridge, targets) * targets.unit / kernel.logit_scale(1.0)
+        noise = scale * kernel.logit_scale(1.0) * float(ridge * rows.unit) ** 0.5
+    return WeightPrior(structure, mean_correlation(structure.covariance), scale, noise)
 
 
-def structure_of(similarity: Tensor, correlation: float) -> TaskStructure:
-    """Mixing weights alpha = S_+^4, normalised, and the law of w_t given its helpers.
+def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> tuple[TaskStructure, Tensor | None]:
+    """The structure of the tasks of the feature rows, and lambda, the noise's variance in units of the weights'."""
+    rows = rows.cpu()
+    if relatedness == "independent" or rows.n_tasks == 1:
+        return structure_of(torch.eye(rows.n_tasks, dtype=torch.float64)), None
+    targets = _some_targets(rows, seed)
+    if relatedness == "uniform" or rows.n_tasks == 2:
+        nowhere = torch.zeros(rows.n_tasks, rows.n_tasks, dtype=torch.float64)
+        alike = read_structure(targets, nowhere, most=1)[0]
+        return structure_of(alike.covariance(nowhere)), alike.numbers[1].exp()
+    positions = infer_positions(rows.take(subsample_rows(rows, POSITION_ROWS, seed)), seed)
+    distances = positions.distances()
+    readings = read_structure(targets, distances)
+    share = torch.tensor([reading.log_probability for reading in readings], dtype=torch.float64).softmax(0)
+    if relatedness == "most probable":
+        share = F.one_hot(share.argmax(), len(share)).double()
+    covariance = torch.stack([reading.covariance(distances) for reading in readings])
+    structure = structure_of(torch.tensordot(share, covariance, 1))
+    ridge = (share @ torch.stack([reading.numbers[1] for reading in readings])).exp()
+    return _with_intervals(structure, positions, readings, share, seed), ridge
 
-    r_t = N rho_t / (1 + (N - 1) rho_t),    v_t = 1 - r_t rho_t,    B_ti = sqrt(rho_t rho_i) S_ti
 
-    where S = ``similarity`` (T, T), N = 1 / sum_i alpha_ti^2 the number of helpers, rho_t = ``correlation`` as far as
-    task t takes part (``_participation``). A task that resembles nobody has r = 0 and v = 1, the prior N(0, I). All
-    tasks alike give B = (1 - rho) I + rho 11', of which r and v are exactly the conditional.
+def structure_of(covariance: Tensor) -> TaskStructure:
+    """Who learns from whom under B = ``covariance`` (T, T)."""
+    alpha, sharing, variance = conditional(covariance)
+    return TaskStructure(alpha, sharing, variance, covariance)
+
+
+def exchangeable(n_tasks: int, correlation: float) -> TaskStructure:
+    """The structure of tasks that are all alike: B = (1 - rho) I + rho 11'."""
+    eye = torch.eye(n_tasks, dtype=torch.float64)
+    return structure_of((1 - correlation) * eye + correlation)
+
+
+def conditional(covariance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """alpha (..., T, T), r (..., T) and v (..., T) of B (..., T, T).
+
+    Of two tasks that say nearly the same, one may have a negative weight: it corrects the other. A mixture has no
+    negative weights, so they count as 0, and
+
+        r_t = cov(w_t, u_t) / var(u_t),    v_t = var(w_t - r_t u_t),    u_t = sum_i alpha_ti w_i
+
+    is the best that a mixture with these weights can do. It is the conditional above wherever no weight is negative.
     """
-    others = ~torch.eye(len(similarity), dtype=torch.bool)
-    powered = torch.where(others, similarity.clamp_min(0) ** POWER + 1e-4, 0.0)
-    alpha = powered / powered.sum(-1, keepdim=True).clamp_min(1e-12)
-    rho = correlation * _participation(similarity, alpha)  # (T,)
-    helpers = 1 / alpha.square().sum(-1).clamp_min(1e-12)
-    sharing = torch.where(alpha.any(-1), helpers * rho / (1 + (helpers - 1) * rho), 0.0)
-    covariance = torch.where(others, similarity * rho.sqrt() * rho.sqrt()[:, None], 1.0)
-    return TaskStructure(alpha, sharing, (1 - sharing * rho).clamp_min(1e-3), covariance)
+    eye = torch.eye(covariance.shape[-1], dtype=torch.bool)
+    precision = torch.linalg.inv(covariance)
+    weights = -precision / precision.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)
+    weights = weights.clamp_min(0).masked_fill(eye, 0.0)
+    total = weights.sum(-1, keepdim=True)
+    even = torch.where(eye, 0.0, 1 / max(1, len(eye) - 1)).to(weights)
+    alpha = torch.where(total > 1e-9, weights / total.clamp_min(1e-9), even)
+    shared = (alpha * covariance).sum(-1)  # cov(w_t, u_t)
+    spread = torch.einsum("...ti,...ij,...tj->...t", alpha, covariance, alpha)  # var(u_t)
+    sharing = (shared / spread.clamp_min(1e-12)).clamp(0, 1)
+    variance = (1 - 2 * sharing * shared + sharing.square() * spread).clamp_min(LEAST_VARIANCE)
+    return alpha, sharing, variance
 
 
-def _participation(similarity: Tensor, alpha: Tensor) -> Tensor:
-    """(T,) from 0 to 1, min(1, kappa_t / OPT_OUT)^4.
+def resemblance(distances: Tensor) -> Tensor:
+    """beta (..., T, T): softmax of minus the squared distances of the representations, off the diagonal."""
+    eye = torch.eye(distances.shape[-1], dtype=torch.bool)
+    return (-distances).masked_fill(eye, -torch.inf).softmax(-1)
 
-    kappa_t is the correlation of task t with its helpers u_t = sum_i alpha_ti w_i, relative to that of tasks that are
-    all alike.
+
+def mean_correlation(covariance: Tensor) -> float:
+    """The mean of B between two tasks; 0 where there is one."""
+    n_tasks = len(covariance)
+    return float((covariance.sum() - n_tasks) / max(1, n_tasks * (n_tasks - 1)))
+
+
+def _some_targets(rows: Rows, seed: int) -> Targets:
+    rows = rows.cpu()
+    return Targets.of(rows.take(subsample_rows(rows, MAX_ROWS, seed)))
+
+
+def _with_intervals(
+    structure: TaskStructure, positions: TaskPositions, readings: list[Reading], share: Tensor, seed: int
+) -> TaskStructure:
+    """The structure with beta, the positions and intervals.
+
+    One draw is a reading by its probability, its numbers, and distances as other rows of the same tasks would have
+    shown them. Few rows make wide intervals about an even map, many rows narrow ones: unknown is not the same as flat.
     """
-    b = similarity_covariance(similarity)
-    spread = torch.einsum("ti,ij,tj->t", alpha, b, alpha).clamp_min(1e-12)
-    usual = ALIKE / math.sqrt(ALIKE + (1 - ALIKE) / max(1, len(alpha) - 1))
-    kappa = (alpha * b).sum(-1) / spread.sqrt() / usual
-    return (kappa / OPT_OUT).clamp(0, 1) ** POWER
+    distances = positions.draws()  # (S, T, T)
+    generator = torch.Generator().manual_seed(seed)
+    which = torch.multinomial(share, len(distances), replacement=True, generator=generator)
+    parts = []
+    for number, reading in enumerate(readings):
+        drawn = distances[which == number]
+        parts.append(reading.covariance(drawn, reading.draw(len(drawn), generator)))
+    alpha, sharing, _ = conditional(torch.cat(parts))
+    levels = torch.tensor(INTERVAL, dtype=torch.float64)
+    return replace(
+        structure,
+        beta=resemblance(positions.distances()),
+        positions=positions.points,
+        alpha_interval=alpha.quantile(levels, 0),
+        beta_interval=resemblance(distances).quantile(levels, 0),
+        sharing_interval=sharing.quantile(levels, 0),
+    )

@@ -9,7 +9,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import Calibration, calibrate_classifier, calibrate_regression
 from vmtl.inference.exact.kernel_selection import select_kernel
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.task_structure import infer_structure
+from vmtl.inference.exact.task_structure import infer_prior
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import (
     build_model,
@@ -32,7 +32,7 @@ class Exact:
     With the noise as it is and z deterministic, the posterior means of a regression are the optimum of the objective,
     so neither they nor the noise are trained further. Nor is the mode of a classifier: left-out rows are predicted
     better by it than by the optimum of the objective, whose factorised q(w) is too wide in all the directions that no
-    row has seen. What is trained is the widths of q(w) and q(z), and alpha.
+    row has seen. Nor is alpha, which the means depend on. What is trained is the widths of q(w) and q(z).
     """
 
     name = "exact"
@@ -41,14 +41,14 @@ class Exact:
         kernel = select_kernel(data.distinct, seed)
         feature_map = learn_features(method, settings, data.distinct, kernel, seed)
         features = data.through(feature_map)
-        prior = infer_structure(features.distinct, kernel, relatedness_of(method, settings), seed)
+        prior = infer_prior(features.distinct, kernel, relatedness_of(method, settings), seed)
         model = build_model(
             method,
             settings,
             features.rows,
             prior.structure,
             logit_scale=kernel.logit_scale(prior.scale),
-            noise=kernel.noise,
+            noise=prior.noise,
             seed=seed,
         )
         solution = solve_and_freeze(model, features.distinct, prior.structure)
@@ -59,9 +59,10 @@ class Exact:
 
 
 def solve_and_freeze(model: Model, rows: Rows, structure: TaskStructure) -> Solution:
-    """The exact means, and the noise that they were found with, are not trained."""
+    """The exact means, the noise and the mixing weights that they were found with are not trained."""
     solution = solve(model, rows, structure)
     model.head.mean.requires_grad_(False)
+    model.freeze_mixing()
     model.likelihood.requires_grad_(False)
     return solution
 

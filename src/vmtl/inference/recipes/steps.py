@@ -11,8 +11,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import Calibration
 from vmtl.inference.exact.kernel_selection import KernelSelection
 from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_regression
-from vmtl.inference.exact.task_similarity import Relatedness
-from vmtl.inference.exact.task_structure import WeightPrior
+from vmtl.inference.exact.task_structure import Relatedness, WeightPrior
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
 from vmtl.inference.features.maps import feature_spread, learn_kernel_map
 from vmtl.inference.hyperparameters import Hyperparameters
@@ -24,8 +23,16 @@ from vmtl.model.model import Layout, Model
 
 
 def relatedness_of(method: Method, settings: Settings) -> Relatedness:
-    """What the tasks of a method may share through its priors."""
-    return settings.relatedness if method.mixes else "independent"
+    """What the tasks of a method may share through its priors.
+
+    The mixing weights may be even (``mixing="mean"``), those of the most probable structure (``"learnable"``), or of a
+    structure that is itself uncertain (``"gumbel"``): then it is averaged over.
+    """
+    if not method.mixes:
+        return "independent"
+    if settings.relatedness == "uniform" or settings.mixing == "mean":
+        return "uniform"
+    return "averaged" if settings.mixing == "gumbel" else "most probable"
 
 
 def learn_features(method: Method, settings: Settings, rows: Rows, kernel: KernelSelection, seed: int) -> FeatureMap:
@@ -99,7 +106,7 @@ def gather_hyperparameters(
         correlation=prior.correlation if infers_sharing else None,
         scale=prior.scale if settings.logit_scale is None else None,
         bias=kernel.bias if has_kernel else None,
-        noise=None if model.is_classification else kernel.noise,
+        noise=None if model.is_classification else prior.noise,
         logit_scale=float(model.logit_scale),
         width_factor=None if calibration is None else math.exp(calibration.log_width),
         learning_rate_factor=learning_rate_factor,

@@ -8,13 +8,19 @@ from dataclasses import dataclass
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.kernel_selection import ASSUMED, KernelSelection
-from vmtl.inference.exact.task_similarity import similarity_of
-from vmtl.inference.exact.task_structure import WeightPrior, structure_of
+from vmtl.inference.exact.task_structure import (
+    Relatedness,
+    WeightPrior,
+    exchangeable,
+    infer_structure,
+    mean_correlation,
+)
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import build_model, gather_hyperparameters, learn_features, relatedness_of
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.run import Callbacks, train_model
 from vmtl.model.method import Method
+from vmtl.model.mixing import TaskStructure
 
 #: Logit scale at most where the means of q(w) are trained: beyond it they do not get there in time.
 MAX_TRAINED_SCALE = 10.0
@@ -31,9 +37,9 @@ class Variational:
         kernel = self.choose_kernel(data.distinct, seed)
         feature_map = learn_features(method, settings, data.distinct, kernel, seed)
         features = data.through(feature_map)
-        similarity = similarity_of(features.distinct, relatedness_of(method, settings), seed)
         scale = trainable_scale(kernel.scale, data.rows.is_classification)
-        prior = WeightPrior(structure_of(similarity, kernel.correlation), kernel.correlation, scale)
+        structure = initial_structure(features.distinct, kernel, relatedness_of(method, settings), seed)
+        prior = WeightPrior(structure, mean_correlation(structure.covariance), scale, kernel.noise)
         model = build_model(
             method,
             settings,
@@ -47,6 +53,13 @@ class Variational:
         history = train_model(model, features.rows, features.held_out, seed, callbacks, factor)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, learning_rate_factor=factor)
         return Fitted.complete(feature_map, model, history, inferred)
+
+
+def initial_structure(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> TaskStructure:
+    """Where mixing weights and strengths begin; even ones are not inferred."""
+    if relatedness == "uniform":
+        return exchangeable(rows.n_tasks, kernel.correlation)
+    return infer_structure(rows, relatedness, seed)[0]
 
 
 def trainable_scale(scale: float, is_classification: bool) -> float:

@@ -9,7 +9,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import Calibration, calibrate_regression, calibrate_trained_classifier
 from vmtl.inference.exact.kernel_selection import select_kernel
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.task_structure import infer_structure
+from vmtl.inference.exact.task_structure import infer_prior
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import (
     build_model,
@@ -36,7 +36,7 @@ class WarmStart:
         kernel = select_kernel(data.distinct, seed)
         feature_map = learn_features(method, settings, data.distinct, kernel, seed)
         features = data.through(feature_map)
-        prior = infer_structure(features.distinct, kernel, relatedness_of(method, settings), seed)
+        prior = infer_prior(features.distinct, kernel, relatedness_of(method, settings), seed)
         prior = replace(prior, scale=trainable_scale(prior.scale, data.rows.is_classification))
         model = build_model(
             method,
@@ -44,7 +44,7 @@ class WarmStart:
             features.rows,
             prior.structure,
             logit_scale=kernel.logit_scale(prior.scale),
-            noise=kernel.noise,
+            noise=prior.noise,
             seed=seed,
         )
         solution = solve(model, features.distinct, prior.structure)

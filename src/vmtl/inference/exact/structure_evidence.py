@@ -1,0 +1,98 @@
+"""How well a structure of the tasks explains the targets: the evidence of least squares, and its slope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from vmtl._utils.cholesky import cholesky
+from vmtl.data.rows import Rows
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What the evidence is about: y = s (f + sqrt(lambda / weight) noise), f ~ N(0, B . k), s profiled out."""
+
+    kernel: Tensor  # (n, n) k = z z' + 1, within a task
+    outputs: Tensor  # (n, C) centred and scaled to mean square 1: indicators of classes, or the target
+    task: Tensor  # (n,)
+    weight: Tensor  # (n,)
+    n_tasks: int
+    unit: float  # what the outputs were divided by
+
+    @classmethod
+    def of(cls, rows: Rows) -> Targets:
+        z, weight = rows.x.double(), rows.weight.double() / rows.unit
+        y = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]
+        y = y - weight @ y / weight.sum()
+        unit = (weight @ y.square() / weight.sum()).mean().sqrt().clamp_min(1e-12)
+        return cls(z @ z.T + 1, y / unit, rows.task, weight, rows.n_tasks, float(unit))
+
+    @property
+    def free_outputs(self) -> int:
+        """The indicators of C classes sum to 1: C - 1 of them are free."""
+        return max(1, self.outputs.shape[1] - 1)
+
+    def covariance(self, between: Tensor, ridge: Tensor) -> Tensor:
+        """A = B_tt' k + lambda / weight: (n, n)."""
+        total = between[self.task][:, self.task] * self.kernel
+        total.diagonal().add_(ridge / self.weight)
+        return total
+
+
+class _Evidence(torch.autograd.Function):
+    """log N(y; 0, s^2 A), up to a constant, with s^2 = y' A^-1 y / n; slopes in B and lambda from the one factor."""
+
+    @staticmethod
+    def forward(ctx: Any, between: Tensor, ridge: Tensor, targets: Targets) -> Tensor:
+        y, free = targets.outputs, targets.free_outputs
+        count = targets.weight.sum()
+        factor = cholesky(targets.covariance(between, ridge))
+        inverse = torch.cholesky_inverse(factor)
+        solved = inverse @ y
+        square = (y * solved).sum() / y.shape[1]  # n s^2
+        absent = 0.5 * (len(y) - count) * ridge.log()  # a row of weight w stands for w rows
+        log_det = factor.diagonal().log().sum() - absent
+        slope = 0.5 * (count / square * solved @ solved.T / y.shape[1] - inverse)  # d / dA
+        members = F.one_hot(targets.task, targets.n_tasks).to(y)
+        by_between = members.T @ ((slope * targets.kernel) @ members)
+        by_ridge = (slope.diagonal() / targets.weight).sum() + 0.5 * (len(y) - count) / ridge
+        ctx.save_for_backward(free * by_between, free * by_ridge)
+        return -free * (0.5 * count * (square / count).log() + log_det)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        by_between, by_ridge = ctx.saved_tensors
+        return grad * by_between, grad * by_ridge, None
+
+
+def log_evidence(between: Tensor, ridge: Tensor, targets: Targets) -> Tensor:
+    """The log evidence of B = ``between`` (T, T) and lambda = ``ridge``, a number that can be differentiated."""
+    return _Evidence.apply(between, ridge, targets)  # type: ignore[no-any-return, no-untyped-call]
+
+
+def output_scale(between: Tensor, ridge: Tensor, targets: Targets) -> float:
+    """s, the prior deviation of the outputs in units of their own."""
+    y = targets.outputs
+    solved = torch.cholesky_solve(y, cholesky(targets.covariance(between, ridge)))
+    return float(((y * solved).sum() / y.shape[1] / targets.weight.sum()).sqrt())
+
+
+def separation_information(between: Tensor, ridge: Tensor, targets: Targets) -> Tensor:
+    """(T,) what the targets are expected to tell about o_t, by which B_ti = exp(-o_t - o_i) falls.
+
+    (C - 1) / 2 tr(Q dA Q dA) with dA / do_t = -(E_t U + U E_t), where Q = A^-1 (n, n); U = the part of A between
+    tasks (n, n); E_t = the rows of task t. Both traces are sums over the block of task t.
+    """
+    inverse = torch.cholesky_inverse(cholesky(targets.covariance(between, ridge)))
+    same = targets.task[:, None] == targets.task
+    shared = torch.where(same, 0.0, between[targets.task][:, targets.task] * targets.kernel)  # U
+    through = shared @ inverse
+    table = torch.where(same, through * through.T + inverse * (through @ shared), 0.0).sum(-1)  # (n,)
+    return targets.free_outputs * table.new_zeros(targets.n_tasks).index_add(0, targets.task, table)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -71,10 +71,11 @@ def task_covariance(numbers: Tensor, apart: Tensor, distances: Tensor) -> Tensor
 
 
 def read_structure(targets: Targets, distances: Tensor, most: int = 3) -> list[Reading]:
-    """At most so many readings: alike, by position unless all tasks lie in one place, some apart."""
+    """At most so many readings: alike, by position, some apart."""
     readings = [_search(targets, distances, 2)]
-    if most > 1 and bool((distances > 0).any()):
-        readings.append(_search(targets, distances, 4))
+    if most > 1:
+        placed = bool((distances > 0).any())
+        readings.append(_search(targets, distances, 4) if placed else _not_placed(readings[0]))
     if most > 2:
         readings.append(_tell_apart(targets, distances, readings[-1]))
     return readings
@@ -122,6 +123,14 @@ def _search(targets: Targets, distances: Tensor, size: int) -> Reading:
     numbers = numbers.detach()
     value, curvature = float(objective(numbers)), _curvature(objective, numbers)
     return Reading(numbers, apart, value, value - _occam(curvature), curvature)
+
+
+def _not_placed(alike: Reading) -> Reading:
+    """By position, of tasks that all lie in one place: gamma and h stay what was believed before."""
+    believed = torch.tensor(CENTRE[2:], dtype=torch.float64)
+    precision = torch.diag(torch.tensor(DEVIATION[2:], dtype=torch.float64) ** -2)
+    numbers = torch.cat([alike.numbers, believed])
+    return replace(alike, numbers=numbers, curvature=torch.block_diag(alike.curvature, precision))
 
 
 def _curvature(objective: Callable[[Tensor], Tensor], at: Tensor) -> Tensor:

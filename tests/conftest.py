@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,14 @@ def real_data() -> Path:
 def _one_thread() -> None:
     """Tests share their machine, and small tensors gain nothing from threads."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """The methods that a test registers are gone after it."""
+    from vmtl import methods
+
+    before = dict(methods._REGISTERED)
+    yield
+    methods._REGISTERED.clear()
+    methods._REGISTERED.update(before)

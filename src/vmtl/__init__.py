@@ -19,12 +19,20 @@ if TYPE_CHECKING:
     from vmtl.config.presets import PRESETS
     from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
-    from vmtl.methods import METHODS
+    from vmtl.methods import METHODS, register_method
     from vmtl.model.method import Method
 
 __version__ = "0.1.0"
 
-__all__ = ["METHODS", "PRESETS", "Method", "MultiTaskClassifier", "MultiTaskRegressor", "Problem"]
+__all__ = [
+    "METHODS",
+    "PRESETS",
+    "Method",
+    "MultiTaskClassifier",
+    "MultiTaskRegressor",
+    "Problem",
+    "register_method",
+]
 
 _HOMES = {
     "METHODS": "vmtl.methods",
@@ -33,6 +41,7 @@ _HOMES = {
     "MultiTaskClassifier": "vmtl.estimators",
     "MultiTaskRegressor": "vmtl.estimators",
     "Problem": "vmtl.data.problem",
+    "register_method": "vmtl.methods",
 }
 
 

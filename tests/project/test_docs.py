@@ -84,6 +84,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.usefixtures("registry")
 def test_every_snippet_and_command_runs(page: Path, folder: Path) -> None:
     namespace: dict[str, object] = {"__name__": page.stem}
     for block in blocks(page.read_text(encoding="utf-8")):

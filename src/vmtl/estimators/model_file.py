@@ -14,8 +14,7 @@ from vmtl.config.settings import Settings
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs import plain
 from vmtl.inference.fitted import from_file, to_tensors
-from vmtl.methods import get_method
-from vmtl.model.method import Method
+from vmtl.methods import UnknownMethodError, get_method, method_id
 
 #: Random numbers that a model may keep for its predictions.
 MAX_DRAWS = 2**27
@@ -23,11 +22,10 @@ MAX_DRAWS = 2**27
 
 def describe(estimator: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """What a model file holds of a fitted estimator."""
-    if isinstance(estimator.method, Method):
-        raise ValueError("A model file names its method; put yours into a file of vmtl/methods and pass its name.")
+    parameters = {**estimator.get_params(deep=False), "method": method_id(estimator.method)}
     payload = {
         "estimator": type(estimator).__name__,
-        "parameters": _plain_parameters(estimator.get_params(deep=False)),
+        "parameters": _plain_parameters(parameters),
         "settings": estimator.settings_.to_json(),
         "tasks": [plain(task) for task in estimator.tasks_],
         "n_features_in": int(estimator.n_features_in_),
@@ -68,6 +66,12 @@ def rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor]
     try:
         made = _rebuild(kind, payload, tensors)
         _try_out(made)
+    except UnknownMethodError as error:
+        name = error.name[:80]
+        raise ModelFileError(
+            f"{path} was fitted by the method {name!r}, which is not registered here; install the package that "
+            f"declares it, or call vmtl.register_method({name!r}, ...) before you load the file."
+        ) from None
     except (
         ArithmeticError,
         AssertionError,

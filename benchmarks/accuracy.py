@@ -18,7 +18,7 @@ from pathlib import Path
 from comparison import comparison_table, write_block
 from goals import Goal, find_settings, measure_goals
 from vmtl.bench.results.layouts import suite_tables
-from vmtl.bench.results.tables import Table, to_markdown
+from vmtl.bench.results.text_table import Table, to_markdown
 from vmtl.bench.run.engines import Place, get_engine
 from vmtl.bench.run.records import load_records
 from vmtl.bench.run.runner import resolve, run_suites

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from goals import Setting
-from vmtl.bench.results.rows import Row, best
-from vmtl.bench.results.tables import Table
+from vmtl.bench.results.table_rows import TableRow, best_row
+from vmtl.bench.results.text_table import Table
 
 
 def comparison_table(settings: Sequence[Setting]) -> Table:
@@ -20,8 +20,10 @@ def _line(setting: Setting) -> tuple[str, ...]:
     split = ", the paper's split" if setting.ours.key.split == "paper" else ""
     gain = setting.gain(setting.references)
     unit = " %" if setting.metric == "rmse" else ""
-    metrics = [_shown(best(rows, setting.metric), setting.metric) for rows in (setting.references, setting.controls)]
-    rival = best(setting.references, "nll")
+    metrics = [
+        _shown(best_row(rows, setting.metric), setting.metric) for rows in (setting.references, setting.controls)
+    ]
+    rival = best_row(setting.references, "nll")
     likelihood = "–" if rival is None else f"{_shown(rival, 'nll')} to {_shown(setting.ours, 'nll')}"
     return (
         f"{setting.data}, {setting.fraction:g} %{split}",
@@ -32,10 +34,10 @@ def _line(setting: Setting) -> tuple[str, ...]:
     )
 
 
-def _shown(row: Row | None, metric: str) -> str:
+def _shown(row: TableRow | None, metric: str) -> str:
     if row is None or not row.values(metric):
         return "–"
-    mean = row.interval(metric).mean
+    mean = row.interval(metric).value
     return f"{100 * mean:.1f}" if metric == "accuracy" else f"{mean:.3g}"
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vmtl.bench.results.main_table import hurt_tasks
-from vmtl.bench.results.rows import LOWER_IS_BETTER, Row, best, collect, settings_of
-from vmtl.bench.results.statistics import paired, t_interval
+from vmtl.bench.results.statistics import paired
+from vmtl.bench.results.table_rows import LOWER_IS_BETTER, TableRow, best_row, collect_rows, settings_of
 from vmtl.bench.run.records import Record
 from vmtl.bench.run.suite import Suite
+from vmtl.evaluation.intervals import of_mean
 
 #: Training rows up to which the time of a default fit has a goal.
 SMALL_FIT_ROWS = 500
@@ -36,18 +37,18 @@ class Setting:
     data: str
     fraction: float
     metric: str
-    ours: Row
-    references: list[Row]
-    controls: list[Row]
-    chosen: list[Row]
+    ours: TableRow
+    references: list[TableRow]
+    controls: list[TableRow]
+    chosen: list[TableRow]
 
-    def gain(self, others: Sequence[Row], metric: str | None = None) -> float | None:
+    def gain(self, others: Sequence[TableRow], metric: str | None = None) -> float | None:
         """VMTL minus the best of ``others``, positive is better; in regression percent of their error."""
         metric = metric or self.metric
-        rival = best(others, metric)
+        rival = best_row(others, metric)
         if rival is None or not self.ours.values(metric):
             return None
-        ours, theirs = self.ours.interval(metric).mean, rival.interval(metric).mean
+        ours, theirs = self.ours.interval(metric).value, rival.interval(metric).value
         if metric in ("accuracy",):
             return 100 * (ours - theirs)
         return 100 * (theirs - ours) / theirs if metric == "rmse" else theirs - ours
@@ -57,7 +58,7 @@ def find_settings(suites: Sequence[Suite], records: Mapping[str, Record]) -> lis
     """The settings of all "methods" suites for which VMTL's default has been run."""
     found = []
     for suite in suites:
-        rows = collect(suite, records)
+        rows = collect_rows(suite, records)
         for data, split, fraction in settings_of(rows) if suite.layout == "methods" else ():
             own = [row for row in rows if (row.key.data, row.key.split, row.key.fraction) == (data, split, fraction)]
             linear = [row for row in own if row.key.is_reference]
@@ -136,7 +137,7 @@ def _rival_goals(settings: Sequence[Setting]) -> list[Goal]:
     for kind, unit in (("accuracy", 100.0), ("rmse", 1.0)):
         gains: dict[str, list[float]] = {}
         for setting in (s for s in settings if s.metric == kind):
-            scale = unit if kind == "accuracy" else 100 / setting.ours.interval(kind).mean
+            scale = unit if kind == "accuracy" else 100 / setting.ours.interval(kind).value
             for row in setting.chosen:
                 a, b = setting.ours.values(kind), row.values(kind)
                 sign = -1 if kind in LOWER_IS_BETTER else 1
@@ -149,8 +150,8 @@ def _rival_goals(settings: Sequence[Setting]) -> list[Goal]:
             )
         )
         if kind == "accuracy":
-            found = t_interval(gains.get("bmtl", []))
-            low = found.low if found.n > 1 else None
+            over_bmtl = of_mean(gains.get("bmtl", []))
+            low = None if math.isnan(over_bmtl.low) else over_bmtl.low
             goals.append(
                 Goal(
                     "lead over BMTL, lower end of the paired 95 % interval",
@@ -166,7 +167,7 @@ def _likelihood_goals(settings: Sequence[Setting]) -> list[Goal]:
     """How often VMTL's test NLL is better than the best linear row's, and the mean calibration error."""
     gains = [gain for s in settings if (gain := s.gain(s.references, "nll")) is not None]
     share = 100 * sum(gain > 0 for gain in gains) / len(gains) if gains else None
-    errors = set_means(settings, lambda s: s.ours.interval("ece").mean if s.ours.values("ece") else None)
+    errors = set_means(settings, lambda s: s.ours.interval("ece").value if s.ours.values("ece") else None)
     detail = f"{sum(gain > 0 for gain in gains)} of {len(gains)} settings"
     return [
         Goal(
@@ -196,7 +197,7 @@ def _transfer_goal(settings: Sequence[Setting]) -> Goal:
 
 def _relatedness_goals(suites: Sequence[Suite], records: Mapping[str, Record]) -> list[Goal]:
     """Mixing weights on the synthetic groups, and what their adversary costs the other tasks."""
-    rows = {row.key.data: row for suite in suites if suite.layout == "mixing" for row in collect(suite, records)}
+    rows = {row.key.data: row for suite in suites if suite.layout == "mixing" for row in collect_rows(suite, records)}
     full, without = rows.get("task-groups"), rows.get("task-groups-without-adversary")
     inside, adversary, lost = math.nan, math.nan, math.nan
     if full is not None and full.runs:
@@ -208,7 +209,7 @@ def _relatedness_goals(suites: Sequence[Suite], records: Mapping[str, Record]) -
         if without is not None and without.runs:
             a, b = _others(full), _others(without)
             found = paired(b, a)
-            lost = 100 * found.difference.mean if found is not None else math.nan
+            lost = 100 * found.difference.value if found is not None else math.nan
     lines = (
         ("alpha inside the right group", ">= 0.9", inside, inside >= 0.9),
         ("alpha that the adversarial task gets", "<= 0.05", adversary, adversary <= 0.05),
@@ -226,7 +227,7 @@ def _shares(mixing: Mapping[str, list[list[float]]]) -> tuple[float, float]:
     return float((alpha * same).sum(axis=1)[grouped].mean()), float(alpha[~hostile][:, hostile].sum(axis=1).mean())
 
 
-def _others(row: Row) -> dict[object, float]:
+def _others(row: TableRow) -> dict[object, float]:
     """Mean accuracy without the adversarial task, by seed."""
     return {
         seed: float(np.mean([s["accuracy"] for name, s in run["tasks"].items() if not name.startswith("adversarial")]))

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vmtl.config.presets import PRESETS
+    from vmtl.config.settings import Settings
     from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
     from vmtl.methods import METHODS, register_method
     from vmtl.model.method import Method
 
-__version__ = "0.1.0"
+#: The only place that says it; pyproject.toml reads it from here.
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "METHODS",
@@ -31,6 +33,7 @@ __all__ = [
     "MultiTaskClassifier",
     "MultiTaskRegressor",
     "Problem",
+    "Settings",
     "register_method",
 ]
 
@@ -41,6 +44,7 @@ _HOMES = {
     "MultiTaskClassifier": "vmtl.estimators",
     "MultiTaskRegressor": "vmtl.estimators",
     "Problem": "vmtl.data.problem",
+    "Settings": "vmtl.config.settings",
     "register_method": "vmtl.methods",
 }
 

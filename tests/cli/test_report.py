@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.report_models import Case, make_case
 from helpers.tables import Run
+from vmtl.cli.report import fit_others
 
 TOO_GOOD = "the numbers are too good"
 
@@ -62,3 +64,11 @@ def test_the_seed_is_the_one_that_was_given(run: Run, tables: Path, class_model:
     out = tmp_path / "r.html"
     run("report", class_model, "--data", tables / "class_labelled.csv", "--out", out)
     assert re.search(r">seed</td>\s*<td[^>]*>3</td>", out.read_text())
+
+
+def test_a_control_is_fitted_where_there_is_something_to_explain(class_case: Case) -> None:
+    """Two tasks have nobody to prefer."""
+    for case, wanted in ((class_case, True), (make_case("class", ("a", "b"), steps=3), False)):
+        found, control = fit_others(case.model, case.evidence, case.train, case.test, ["pooled_linear"], 1, False)
+        assert list(found) == ["pooled_linear"]
+        assert (control is not None) == wanted

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from vmtl.config.presets import PRESETS
-from vmtl.config.schedules import value
+from vmtl.config.schedules import scaled, value
 
 RELEASED, PAPER = PRESETS["released"], PRESETS["paper"]
 
@@ -65,3 +65,9 @@ def test_cosine_ends_at_its_floor() -> None:
 def test_unknown_schedule() -> None:
     with pytest.raises(ValueError, match="Unknown schedule 'steps'; choose one of constant"):
         value(("steps", 1.0), 0, 10)
+
+
+def test_a_scaled_schedule_is_the_schedule_times_the_factor() -> None:
+    for schedule in (("cosine", 0.1, 0.02), ("halving", 1e-4, 3000.0), ("constant", 0.3)):
+        for step in (0, 40, 99):
+            assert value(scaled(schedule, 0.5), step, 100) == pytest.approx(0.5 * value(schedule, step, 100))

@@ -25,10 +25,12 @@ from vmtl._utils.tensor_files import ModelFileError
 from vmtl.config.settings import Settings
 from vmtl.data.duplicates import merge_duplicates
 from vmtl.data.rows import Rows
-from vmtl.inference.fitting import UNSELECTED, make_feature_map
+from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.recipes.steps import learn_features
 from vmtl.inference.variational.batches import GroupedBatches
-from vmtl.inference.variational.early_stopping import EarlyStopping
-from vmtl.model.objective import Scales, task_losses, terms
+from vmtl.model.objective import Objective, Scales
+
+pytestmark = pytest.mark.usefixtures("inference")
 
 DATA = toy([16, 20, 12], classes=4, features=6, spread=0.7)
 X, Y, TASK = DATA.X, np.array(["ant", "bee", "cat", "dog"])[DATA.y], np.array(["north", "south", "west"])[DATA.task]
@@ -44,13 +46,13 @@ def regressor(**options: Any) -> MultiTaskRegressor:
     return MultiTaskRegressor(**{"max_steps": 40, "random_state": 0, **options})
 
 
-@pytest.fixture(scope="session")
-def clf() -> MultiTaskClassifier:
+@pytest.fixture(scope="module")
+def clf(inference: None) -> MultiTaskClassifier:
     return classifier().fit(X, Y, tasks=TASK)
 
 
-@pytest.fixture(scope="session")
-def reg() -> MultiTaskRegressor:
+@pytest.fixture(scope="module")
+def reg(inference: None) -> MultiTaskRegressor:
     return regressor().fit(REAL.X, UNIT, tasks=TASK)
 
 
@@ -325,8 +327,9 @@ def test_weight_two_is_the_row_twice_with_sampled_weights_and_the_same_noise() -
         for rows in (DATA.rows(weight=weight), copied.rows()):
             model = build("vmtl", rows, replace(SMALL, encoder="linear", estimator=estimator))
             batch = rows.batch(*rows.by_task)
-            values = terms(model(batch, 0.5, RowNoise(0, torch.device("cpu"), torch.float64)), batch)
-            losses.append(task_losses(model, values, Scales(1.0, 1.0, 0.1)))
+            objective = Objective(model, rows)
+            values = objective.terms(batch, 0.5, RowNoise(0, torch.device("cpu"), torch.float64))
+            losses.append(objective.task_losses(values, Scales(1.0, 1.0, 0.1)))
         torch.testing.assert_close(*losses)
 
 
@@ -338,8 +341,8 @@ def test_the_feature_map_of_the_kernel_is_exact_in_weights() -> None:
 
     def features(rows: Rows) -> torch.Tensor:
         settings = Settings(latent_dim=8)
-        found = make_feature_map(settings, METHODS["vmtl"], merge_duplicates(rows), UNSELECTED, 0)
-        return found.double()(torch.as_tensor(X)[None])[0]
+        feature_map = learn_features(METHODS["vmtl"], settings, merge_duplicates(rows), ASSUMED, 0)
+        return feature_map.double()(torch.as_tensor(X)[None])[0]
 
     torch.testing.assert_close(features(DATA.rows(weight=weight)), features(copied.rows()), atol=1e-6, rtol=1e-6)
 
@@ -433,17 +436,6 @@ def test_early_stopping_keeps_the_best_weights() -> None:
     regressor(early_stopping=True, max_steps=20).fit(REAL.X, UNIT, tasks=TASK)
     with pytest.raises(ValueError, match="at least 5 rows in some task; set early_stopping=False"):
         classifier(early_stopping=True).fit(X[:8], Y[:8], tasks=TASK[:8])
-
-
-def test_the_hold_out_takes_a_fifth_of_every_task_and_class() -> None:
-    data = toy([40, 40, 3], classes=4)
-    stopper = EarlyStopping(data.rows(), seed=0)
-    held, train = stopper._held_rows, stopper.train
-    assert len(held.y) + len(train.y) == 83
-    assert torch.bincount(held.task * 4 + held.y, minlength=12).tolist() == [2] * 8 + [0] * 4
-    assert (train.class_mask == data.rows().class_mask).all()
-    other = EarlyStopping(data.rows(), seed=1)
-    assert not torch.equal(other._held_rows.x, held.x)
 
 
 def test_callback_sees_every_step_and_threads_are_restored() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.toys import toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.estimators.inputs import encode_tasks, task_values, unique_tasks
+from vmtl.estimators.inputs import check_labels, encode_tasks, task_values, unique_tasks
 from vmtl.inference.variational.training import DivergenceError
 
 DATA = toy([8, 9, 7], classes=3)
@@ -196,3 +196,10 @@ def test_labels_of_tasks_may_be_anything_hashable() -> None:
     assert unique_tasks(task_values([1, "b", 1], 3)) == [1, "b"]
     assert task_values(["nan", "x"], 2).tolist() == ["nan", "x"]
     assert encode_tasks(task_values(["z"], 1), ["a"], allow_unknown=True).tolist() == [-1]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT])
+def test_a_missing_class_is_refused_however_it_is_written(missing: object) -> None:
+    y = np.array(["a", "b", missing], dtype=object)
+    with pytest.raises(ValueError, match="y contains a missing label"):
+        check_labels(y)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.report import Evidence, Labelled, gather
+from vmtl.evaluation import Evidence, Labelled, gather
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
-"""Models and predictions that several tests look at."""
+"""Figures are drawn without a screen, and closed after every test."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import matplotlib
 import pytest
 
-from helpers.report_models import Case, make_case
+matplotlib.use("Agg")
 
 
-@pytest.fixture(scope="session")
-def class_case() -> Case:
-    return make_case("class")
+@pytest.fixture(autouse=True)
+def _close() -> Iterator[None]:
+    from matplotlib import pyplot
 
-
-@pytest.fixture(scope="session")
-def real_case() -> Case:
-    return make_case("real")
+    yield
+    pyplot.close("all")

@@ -11,7 +11,8 @@ import pytest
 
 from helpers.report_models import EVEN, UNEVEN, Case, make_case, with_weights
 from vmtl import MultiTaskClassifier
-from vmtl.report import Control, Labelled, gather, render
+from vmtl.evaluation import Labelled, gather
+from vmtl.report import Control, render
 
 SECTIONS = ["scores", "relatedness", "trust", "errors", "learning", "settings"]
 

@@ -93,8 +93,13 @@ def test_features_that_are_not_finite_are_refused(images: Path, backbone: Backbo
 
 
 def test_the_progress_bar_shows_rate_and_time_left(
-    images: Path, backbone: Backbone, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    images: Path,
+    backbone: Backbone,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     extract_features(images, backbone, cache=tmp_path, progress=True)
     shown = capfd.readouterr().err
     assert "12/12" in shown

@@ -1,4 +1,4 @@
-"""Whether stored tensors fit a module, found out before the module is given any memory."""
+"""Whether stored tensors fit a module, checked before the module is given any memory."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def check_fits(make: Callable[[], nn.Module], tensors: Mapping[str, Tensor]) -> 
     with torch.device("meta"):
         skeleton = make()
     expected = {name: tuple(tensor.shape) for name, tensor in skeleton.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    for name in sorted(expected.keys() | found.keys()):
-        if expected.get(name) != found.get(name):
-            raise ValueError(f"{name} has shape {found.get(name)} where {expected.get(name)} is expected")
+    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(expected.keys() | shapes.keys()):
+        if expected.get(name) != shapes.get(name):
+            raise ValueError(f"{name} has shape {shapes.get(name)} where {expected.get(name)} is expected")
     needed = sum(t.numel() * t.element_size() for t in (*skeleton.parameters(), *skeleton.buffers()))
     stored = sum(t.numel() * t.element_size() for t in tensors.values())
     if needed > SLACK + 4 * stored:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -86,7 +87,7 @@ def load(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor]
         raise ModelFileError(f"{path} is damaged: {error}; copy or save it again.") from None
 
 
-def _chunks(stream: BinaryIO) -> Any:
+def _chunks(stream: BinaryIO) -> Iterator[bytes]:
     return iter(lambda: stream.read(_CHUNK), b"")
 
 
@@ -140,7 +141,7 @@ def _body_length(path: Path, table: dict[str, Any]) -> int:
         raise ModelFileError(_foreign(path)) from None
 
 
-def _digest(table: dict[str, Any], body: Any) -> str:
+def _digest(table: dict[str, Any], body: Iterable[bytes]) -> str:
     """SHA-256 of the names, types and places of the tensors, and of their bytes."""
     layout = {name: entry for name, entry in table.items() if name != "__metadata__"}
     digest = hashlib.sha256(json.dumps(layout, sort_keys=True).encode())

@@ -1,9 +1,17 @@
-"""Names of types that every room uses."""
+"""Names of types that every room uses; pandas, SciPy and Matplotlib are not imported for their sake."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy.typing as npt
 
+if TYPE_CHECKING:
+    import pandas as pd
+    from scipy import sparse
+
 Array = npt.NDArray[Any]
+#: Rows and columns as users have them: X.
+MatrixLike: TypeAlias = "npt.ArrayLike | pd.DataFrame | sparse.spmatrix | sparse.sparray"
+#: One value per row as users have them: targets, tasks, weights.
+VectorLike: TypeAlias = "npt.ArrayLike | pd.Series"

@@ -55,9 +55,8 @@ def run(
     stand_ins = sorted({job.data for suite in wanted for job in suite.jobs if job.source == "stand-in"})
     if stand_ins:
         report(f"Synthetic stand-ins took the place of {', '.join(stand_ins)}: the numbers mean nothing.")
-    report(
-        f"{outcome.total} jobs: {outcome.found} found done, {outcome.computed} computed, {len(outcome.failed)} failed."
-    )
+    counts = f"{outcome.done_before} found done, {outcome.computed} computed, {len(outcome.failed)} failed"
+    report(f"{outcome.total} jobs: {counts}.")
     if outcome.failed:
         raise typer.Exit(1)
 
@@ -76,7 +75,7 @@ def show(
     """Print the suites' tables from the records in OUT, and write them as Markdown and HTML to OUT/tables."""
     from vmtl.bench.results.layouts import suite_tables
     from vmtl.bench.results.show import results_markdown, write_suite
-    from vmtl.bench.results.tables import to_markdown
+    from vmtl.bench.results.text_table import to_markdown
     from vmtl.bench.run.records import load_records
     from vmtl.bench.run.suite import load_suites, narrow, shrink
 

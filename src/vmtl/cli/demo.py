@@ -6,13 +6,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vmtl.cli._support.console import note, show_json, show_table
 from vmtl.cli._support.options import Debug, Json, Quiet, method_names
 from vmtl.cli._support.weights import show_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from vmtl._utils.types import Array
+    from vmtl.data.problem import Problem
 
 #: Tasks side by side in one table, so that it fits a terminal of 80 columns.
 TASKS_PER_TABLE = 4
@@ -24,10 +30,10 @@ MOST_SHOWN = 6
 class Trial:
     """One problem: its test scores (method -> seeds x tasks) and the mixing weights of the kept method."""
 
-    problem: Any
+    problem: Problem
     measure: str
-    scores: dict[str, Any]
-    alpha: Any
+    scores: dict[str, Array]
+    alpha: pd.DataFrame
 
 
 def demo(
@@ -49,30 +55,25 @@ def demo(
     Digits seen at four tilts (classification, each tilt a task) and rotated digits (regression of the angle,
     each digit a task), both made of scikit-learn's bundled images.
     """
-    from vmtl import METHODS
     from vmtl.cli._support.files import check_output
-    from vmtl.datasets import load_digits_domains, load_rotated_digits
     from vmtl.methods import get_method
 
     get_method(method)
     check_output(out)
     started = time.perf_counter()
-    full = _preset_steps()
-    note(
-        f"{len(METHODS)} methods, 2 problems, {seeds} seeds; {steps} steps a fit (the default preset takes {full}); "
-        "cells are mean ± 95 % interval over seeds.",
-        quiet or json,
-    )
-    plan = ((load_digits_domains(), 0.05), (load_rotated_digits(), 0.1))
-    with progress(2 * seeds * len(METHODS), not (quiet or json)) as done:
-        trials = [run_trial(problem, share, method, steps, seeds, out, done) for problem, share in plan]
+    trials = run_trials(method, steps, seeds, out, visible=not (quiet or json))
     if json:
         show_json({"model": str(out), "steps": steps, "seeds": seeds, "problems": [as_json(t) for t in trials]})
-        return
+    else:
+        show_trials(trials, method, out, time.perf_counter() - started, quiet)
+
+
+def show_trials(trials: list[Trial], method: str, out: Path, seconds: float, quiet: bool) -> None:
+    """Tables of scores and of who learns from whom, then what was seen and what to do next."""
     for trial in trials:
         show_scores(trial)
         show_weights(f"{trial.problem.name}: who learns from whom by {method}", trial.alpha, MOST_SHOWN)
-    note(f"{out}: the {method} model of {trials[0].problem.name}. {time.perf_counter() - started:.0f} s.", quiet)
+    note(f"{out}: the {method} model of {trials[0].problem.name}. {seconds:.0f} s.", quiet)
     for trial in trials:
         note(what_was_seen(trial, method), quiet)
     note(
@@ -83,31 +84,34 @@ def demo(
     )
 
 
-def _preset_steps() -> int:
-    from vmtl import PRESETS
+def run_trials(kept: str, steps: int, seeds: int, out: Path, visible: bool) -> list[Trial]:
+    """Both embedded problems, with a word on what is to come and a progress bar."""
+    from vmtl import METHODS, PRESETS
+    from vmtl._utils.progress_bar import progress_bar
+    from vmtl.datasets import load_digits_domains, load_rotated_digits
 
-    return PRESETS["default"].max_steps
-
-
-def progress(total: int, visible: bool) -> Any:
-    """A context that yields a function to call with the name of every finished fit."""
-    from vmtl.cli._support.progress import fits_progress
-
-    return fits_progress(total, visible)
+    note(
+        f"{len(METHODS)} methods, 2 problems, {seeds} seeds; {steps} steps a fit (the default preset takes "
+        f"{PRESETS['default'].max_steps}); cells are mean ± 95 % interval over seeds.",
+        quiet=not visible,
+    )
+    plan = ((load_digits_domains(), 0.05), (load_rotated_digits(), 0.1))
+    with progress_bar("Fits", len(plan) * seeds * len(METHODS), visible=visible) as done:
+        return [run_trial(problem, share, kept, steps, seeds, out, done) for problem, share in plan]
 
 
 def run_trial(
-    problem: Any, share: float, kept: str, steps: int, seeds: int, out: Path, done: Callable[[str], None]
+    problem: Problem, share: float, kept: str, steps: int, seeds: int, out: Path, done: Callable[[str], None]
 ) -> Trial:
     """Fit every method on ``share`` of the rows, once per seed; the first kept classifier is saved."""
     import numpy as np
 
     from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
     from vmtl.data.splits import random_split
-    from vmtl.report import gather
+    from vmtl.evaluation import gather
 
     estimator = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
-    scores: dict[str, Any] = {name: [] for name in METHODS}
+    scores: dict[str, list[list[float]]] = {name: [] for name in METHODS}
     weights = []
     for seed in range(seeds):
         split = random_split(problem, share, seed)
@@ -116,18 +120,18 @@ def run_trial(
             model = estimator(name, max_steps=steps, n_threads=1, random_state=seed).fit(
                 train.X, train.labels, tasks=train.tasks
             )
-            found = gather(model, test.X, test.labels, test.tasks)
-            scores[name].append([found.score(found.rows(t)).value for t in found.present])
+            evidence = gather(model, test.X, test.labels, test.tasks)
+            scores[name].append([evidence.score(evidence.rows(t)).value for t in evidence.present])
             if name == kept:
                 weights.append(model.alpha_)
                 if seed == 0 and problem.is_classification:
                     model.save(out, metadata={"task": "domain", "target": "label", "data": problem.name})
             done(f"{problem.name} {name}")
     arrays = {name: np.asarray(values) for name, values in scores.items()}
-    return Trial(problem, found.measure, arrays, sum(weights) / seeds)
+    return Trial(problem, evidence.measure, arrays, sum(weights) / seeds)
 
 
-def cells(trial: Trial, values: Any) -> list[str]:
+def cells(trial: Trial, values: Array) -> list[str]:
     """Mean and interval over seeds: of the mean over tasks, then of every task."""
     import numpy as np
 
@@ -135,8 +139,8 @@ def cells(trial: Trial, values: Any) -> list[str]:
 
     factor = 100 if trial.problem.is_classification else 1
     columns = np.column_stack([values.mean(axis=1), values]) * factor
-    found = [of_mean(column) for column in columns.T]
-    return [f"{v.value:.1f} ± {v.high - v.value:.1f}" if len(values) > 1 else f"{v.value:.1f}" for v in found]
+    intervals = [of_mean(column) for column in columns.T]
+    return [f"{i.value:.1f} ± {i.half:.1f}" if len(values) > 1 else f"{i.value:.1f}" for i in intervals]
 
 
 def show_scores(trial: Trial) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vmtl.cli._support.console import show_json, show_table
 from vmtl.cli._support.options import Debug, Json, Labelled, ModelFile, UnknownTask
+
+if TYPE_CHECKING:
+    from vmtl.evaluation import Evidence
 
 
 def evaluate(
@@ -25,35 +28,35 @@ def evaluate(
     error, and the entropy of wrong over that of right predictions. Regression: root mean squared error with its
     95 % interval, NMSE (1 is as good as the mean) and negative log likelihood.
     """
-    from vmtl.cli._support.inputs import load_model, read_labelled
-    from vmtl.report import gather
+    from vmtl.cli._support.loading import load_model, read_labelled
+    from vmtl.evaluation import gather
 
     fitted = load_model(model, unknown_task)
     problem, tasks, labels = read_labelled(table, fitted, task, target)
-    found = score_rows(gather(fitted, problem.X, labels, tasks))
+    scores = score_rows(gather(fitted, problem.X, labels, tasks))
     if json:
-        show_json({"model": str(model), "data": str(table), "scores": found})
+        show_json({"model": str(model), "data": str(table), "scores": scores})
         return
-    first, *rest = [name for name in found[0] if name not in ("task", "rows", "low", "high")]
+    first, *rest = [name for name in scores[0] if name not in ("task", "rows", "low", "high")]
     show_table(
         f"{model} on {table}",
         ("task", "rows", first, "95 %", *rest),
         [
             (row["task"], row["rows"], row[first], f"{row['low']:.3f} to {row['high']:.3f}", *map(row.get, rest))
-            for row in found
+            for row in scores
         ],
     )
 
 
-def score_rows(evidence: Any) -> list[dict[str, Any]]:
+def score_rows(evidence: Evidence) -> list[dict[str, Any]]:
     """One dict per task that has rows, then one for all rows."""
     import numpy as np
 
     groups = [(evidence.tasks[t], evidence.rows(t)) for t in evidence.present]
-    found = []
+    scored = []
     for name, rows in [*groups, ("(all rows)", np.arange(len(evidence.y)))]:
         main = evidence.score(rows)
         scores = {k: v for k, v in evidence.scores(rows).items() if k != evidence.measure.lower()}
-        head = {"task": name, "rows": len(rows), evidence.measure.lower(): main.value}
-        found.append({**head, "low": main.low, "high": main.high, **scores})
-    return found
+        head: dict[str, Any] = {"task": name, "rows": len(rows), evidence.measure.lower(): main.value}
+        scored.append({**head, "low": main.low, "high": main.high, **scores})
+    return scored

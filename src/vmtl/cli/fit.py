@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import json as json_module
 import time
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.options import Debug, Json, Kind, Labelled, Quiet, method_names
+
+if TYPE_CHECKING:
+    from vmtl.cli._support.loading import Estimator
+    from vmtl.data.problem import Problem
+
+Missing = Annotated[str, typer.Option(help="Gaps in the features: impute or error.")]
+Preset = Annotated[
+    str, typer.Option(help="default, paper or released.", autocompletion=lambda: ["default", "paper", "released"])
+]
+Option = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the estimator; may be repeated."),
+]
+Checkpoint = Annotated[Path | None, typer.Option(help="Folder of checkpoints: a stopped run continues from it.")]
+AtPrediction = Annotated[str, typer.Option(help="A task at prediction that was not in training: error or average.")]
 
 
 def fit(
@@ -20,23 +36,14 @@ def fit(
     target: Annotated[str, typer.Option(help="The column to predict.")] = "label",
     kind: Kind = "auto",
     method: Annotated[str, typer.Option(help="A method of `vmtl methods`.", autocompletion=method_names)] = "vmtl",
-    preset: Annotated[
-        str, typer.Option(help="default, paper or released.", autocompletion=lambda: ["default", "paper", "released"])
-    ] = "default",
+    preset: Preset = "default",
     steps: Annotated[int | None, typer.Option(min=1, help="Training steps; the preset's number if left out.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
     drop: Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")] = None,
-    missing: Annotated[str, typer.Option(help="Gaps in the features: impute or error.")] = "impute",
-    unknown_task: Annotated[
-        str, typer.Option(help="A task at prediction that was not in training: error or average.")
-    ] = "error",
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the estimator; may be repeated."),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="Folder of checkpoints: a stopped run continues from it.")
-    ] = None,
+    missing: Missing = "impute",
+    unknown_task: AtPrediction = "error",
+    option: Option = None,
+    checkpoint: Checkpoint = None,
     quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
@@ -63,7 +70,7 @@ def fit(
     note(f"{out}: {model.method_.name}, {model.settings_.max_steps} steps in {seconds:.1f} s.", quiet or json)
 
 
-def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str] | None) -> Any:
+def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str] | None) -> Problem:
     """The labelled rows of a table that has some."""
     from vmtl.datasets import read_table
 
@@ -76,7 +83,7 @@ def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str]
     return problem
 
 
-def of_tables(problem: Any, task: str, missing: str) -> dict[str, Any]:
+def of_tables(problem: Problem, task: str, missing: str) -> dict[str, Any]:
     """Options for columns with names; an array is left as it is, unless it has gaps."""
     import numpy as np
 
@@ -85,17 +92,17 @@ def of_tables(problem: Any, task: str, missing: str) -> dict[str, Any]:
     return {"missing": missing} if np.isnan(problem.X).any() else {}
 
 
-def make_model(problem: Any, given: dict[str, Any], pairs: list[str] | None) -> Any:
+def make_model(problem: Problem, given: dict[str, Any], pairs: list[str] | None) -> Estimator:
     """The estimator for this kind of problem; what ``--set`` says has the last word."""
     from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
-    estimator = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
+    estimator: type[Estimator] = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
     return estimator(**(given | parse_options(pairs or (), estimator().get_params())))
 
 
-def train(model: Any, problem: Any, checkpoint: Path | None) -> float:
+def train(model: Estimator, problem: Problem, checkpoint: Path | None) -> float:
     """Fit, with tasks and classes named as the user wrote them; the seconds it took."""
-    from vmtl.cli._support.inputs import as_written
+    from vmtl.cli._support.loading import as_written
 
     labels = as_written(problem.class_names)[problem.y] if problem.class_names else problem.y
     started = time.perf_counter()
@@ -104,7 +111,7 @@ def train(model: Any, problem: Any, checkpoint: Path | None) -> float:
     return time.perf_counter() - started
 
 
-def training_notes(problem: Any, model: Any, task: str, target: str) -> dict[str, Any]:
+def training_notes(problem: Problem, model: Estimator, task: str, target: str) -> dict[str, Any]:
     """What the model file says about its making; counts, names and a digest, no rows."""
     import platform
 
@@ -112,7 +119,7 @@ def training_notes(problem: Any, model: Any, task: str, target: str) -> dict[str
     import torch
 
     from vmtl import __version__
-    from vmtl.cli._support.inputs import digest
+    from vmtl.cli._support.loading import digest
 
     counts = np.bincount(problem.task, minlength=problem.n_tasks)
     return {
@@ -126,7 +133,7 @@ def training_notes(problem: Any, model: Any, task: str, target: str) -> dict[str
     }
 
 
-def parse_options(pairs: Any, known: dict[str, Any]) -> dict[str, Any]:
+def parse_options(pairs: Iterable[str], known: dict[str, Any]) -> dict[str, Any]:
     """``name=value`` pairs as estimator parameters; a value is JSON, or else text."""
     options = {}
     for pair in pairs:

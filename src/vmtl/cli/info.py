@@ -2,56 +2,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from vmtl._utils.messages import first_few
 from vmtl.cli._support.console import show_json, show_table
 from vmtl.cli._support.options import Debug, Json, ModelFile
 from vmtl.cli._support.weights import show_weights
 
-MOST_SHOWN = 12
+if TYPE_CHECKING:
+    from vmtl.cli._support.loading import Estimator
+    from vmtl.inference.hyperparameters import Hyperparameters
+
+MOST_SHOWN, MOST_KERNELS = 12, 4
+#: Parts of the document that are not facts of one line.
+APART = ("settings", "hyperparameters", "alpha", "beta")
 
 
 def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
-    """Say what a model file holds: tasks, classes, settings, and who learns from whom."""
-    from vmtl.cli._support.inputs import load_model
+    """Say what a model file holds: tasks, classes, settings, what was inferred, and who learns from whom."""
+    from vmtl.cli._support.loading import load_model
 
     fitted = load_model(model)
     document = describe(fitted)
     if json:
         show_json(document)
         return
-    facts = [(name, few(value)) for name, value in document.items() if name not in ("settings", "alpha", "beta")]
+    facts = [(name, in_one_cell(value)) for name, value in document.items() if name not in APART]
     show_table(str(model), ("", "value"), facts)
+    show_table("What was inferred", ("", "value"), inferred(fitted.hyperparameters_))
     show_weights("Who learns from whom (alpha)", fitted.alpha_, MOST_SHOWN)
 
 
-def describe(model: Any) -> dict[str, Any]:
+def describe(model: Estimator) -> dict[str, Any]:
     """A fitted model as plain data."""
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "kind": "classification" if hasattr(model, "classes_") else "regression",
         "method": model.method,
         "preset": model.preset,
         "tasks": [str(task) for task in model.tasks_],
     }
     if hasattr(model, "classes_"):
-        found["classes"] = [str(label) for label in model.classes_]
+        document["classes"] = [str(label) for label in model.classes_]
     columns = model.preprocessor_.feature_names_in_ if model.preprocessor_ is not None else None
-    found |= {
+    document |= {
         "columns": columns or f"{model.n_features_in_} numbers",
         "seed": model.seed_ if model.random_state is None else model.random_state,
     }
-    found |= model.metadata_
-    found["settings"] = model.settings_.to_json()
+    document |= model.metadata_
+    document["settings"] = model.settings_.to_json()
+    document["hyperparameters"] = model.hyperparameters_.to_json()
+    for name, values in model.hyperparameters_.to_tensors().items():
+        document["hyperparameters"].setdefault("structure", {})[name] = values.cpu().numpy().round(6).tolist()
     for name in ("alpha", "beta"):
-        found[name] = getattr(model, f"{name}_").to_numpy().round(6).tolist()
-    return found
+        document[name] = getattr(model, f"{name}_").to_numpy().round(6).tolist()
+    return document
 
 
-def few(value: Any) -> str:
-    """A value in one cell; long lists are cut."""
+def inferred(hyperparameters: Hyperparameters) -> list[tuple[str, object]]:
+    """What is known of them, a line each."""
+    document = hyperparameters.to_json()
+    if hyperparameters.kernel_shares is not None:
+        document["kernel_shares"] = largest(hyperparameters.kernel_shares)
+    return [(name.replace("_", " "), value) for name, value in document.items() if value is not None]
+
+
+def largest(shares: dict[str, float]) -> str:
+    """The kernels that matter most, in one cell."""
+    order = sorted(shares, key=lambda name: -shares[name])
+    named = [f"{name} {shares[name]:.2f}" for name in order[:MOST_KERNELS]]
+    rest = sum(shares[name] for name in order[MOST_KERNELS:])
+    return ", ".join(named) + (f", others {rest:.2f}" if len(order) > MOST_KERNELS else "")
+
+
+def in_one_cell(value: object) -> str:
+    """A value as text; long lists are cut."""
     if isinstance(value, dict):
         value = [f"{name}: {inner}" for name, inner in value.items()]
-    if isinstance(value, list):
-        more = f", ... ({len(value)})" if len(value) > MOST_SHOWN else ""
-        return ", ".join(map(str, value[:MOST_SHOWN])) + more
-    return str(value)
+    return first_few(value, MOST_SHOWN) if isinstance(value, list) else str(value)

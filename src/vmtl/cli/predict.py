@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from vmtl.cli._support.console import note, show_json
 from vmtl.cli._support.options import Debug, Json, ModelFile, Quiet, UnknownTask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from vmtl._utils.types import Array, MatrixLike
+    from vmtl.cli._support.loading import Estimator
 
 
 def predict(
@@ -28,35 +34,37 @@ def predict(
     classes and a standard deviation in the target's unit for numbers.
     """
     from vmtl.cli._support.files import check_table_output, csv_text, write_csv
-    from vmtl.cli._support.inputs import load_model, read_rows, task_name
+    from vmtl.cli._support.loading import load_model, read_rows, task_name
 
     if out is not None:
         check_table_output(out, model, table)
     fitted = load_model(model, unknown_task)
     rows = read_rows(table, fitted, task)
-    found = prediction_columns(fitted, rows.X, rows.tasks)
+    columns = prediction_columns(fitted, rows.X, rows.tasks)
     if out is not None or not json:
-        found = rounded(found)
-    result = beside(rows.table, found, table) if rows.table is not None else found
+        columns = rounded(columns)
+    result = beside(rows.table, columns, table) if rows.table is not None else columns
     if rows.table is None:
         result.insert(0, task_name(fitted, task), rows.tasks)
     if out is not None:
         write_csv(result, out)
         if json:
-            show_json({"out": str(out), "rows": len(result), "columns": list(found.columns)})
-        note(f"{out}: {len(result)} rows with {', '.join(found.columns)}.", quiet or json)
+            show_json({"out": str(out), "rows": len(result), "columns": list(columns.columns)})
+        note(f"{out}: {len(result)} rows with {', '.join(columns.columns)}.", quiet or json)
     elif json:
         show_json(result.to_dict(orient="records"))
     else:
         typer.echo(csv_text(result), nl=False)
 
 
-def prediction_columns(model: Any, X: Any, tasks: Any) -> Any:
+def prediction_columns(model: Estimator, X: MatrixLike, tasks: Array) -> pd.DataFrame:
     """DataFrame: prediction, one probability per class, and total, aleatoric, epistemic."""
     import pandas as pd
 
+    from vmtl import MultiTaskClassifier
+
     columns: dict[str, Any] = {}
-    if hasattr(model, "classes_"):
+    if isinstance(model, MultiTaskClassifier):
         probabilities = model.predict_proba(X, tasks=tasks)
         columns["prediction"] = model.classes_[probabilities.argmax(axis=1)]
         for place, label in enumerate(model.classes_):
@@ -67,18 +75,17 @@ def prediction_columns(model: Any, X: Any, tasks: Any) -> Any:
     return pd.concat([pd.DataFrame(columns), uncertainty], axis=1)
 
 
-def rounded(found: Any) -> Any:
+def rounded(columns: pd.DataFrame) -> pd.DataFrame:
     """Probabilities and uncertainties with six significant digits; the prediction stays as it is."""
-    return found.assign(
-        **{name: [float(f"{value:.6g}") for value in found[name]] for name in found.columns if name != "prediction"}
-    )
+    names = [name for name in columns.columns if name != "prediction"]
+    return columns.assign(**{name: [float(f"{value:.6g}") for value in columns[name]] for name in names})
 
 
-def beside(table: Any, found: Any, path: Path) -> Any:
-    """The user's table with the found columns to its right."""
+def beside(table: pd.DataFrame, columns: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """The user's table with the new columns to its right."""
     import pandas as pd
 
-    taken = [name for name in found.columns if name in set(map(str, table.columns))]
+    taken = [name for name in columns.columns if name in set(map(str, table.columns))]
     if taken:
         raise ValueError(f"{path} already has a column {taken[0]!r}; rename it, so that nothing is overwritten.")
-    return pd.concat([table.reset_index(drop=True), found], axis=1)
+    return pd.concat([table.reset_index(drop=True), columns], axis=1)

@@ -66,3 +66,9 @@ def value(schedule: Schedule, step: int, total: int, n_tasks: int = 1) -> float:
     if name not in SCHEDULES:
         raise ValueError(f"Unknown schedule {name!r}; choose one of {', '.join(SCHEDULES)}.")
     return SCHEDULES[str(name)](step, total, n_tasks, *numbers)
+
+
+def scaled(schedule: Schedule, factor: float) -> Schedule:
+    """The same schedule of a learning rate, its first rate times ``factor``."""
+    name, rate, *rest = schedule
+    return (name, factor * float(rate), *rest)

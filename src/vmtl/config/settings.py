@@ -162,11 +162,6 @@ class Settings:
         """These settings with every option that is not None."""
         return replace(self, **{name: value for name, value in options.items() if value is not None})
 
-    def slower(self, factor: float) -> Settings:
-        """The same schedule with its learning rate times ``factor``."""
-        name, rate, *rest = self.learning_rate
-        return replace(self, learning_rate=(name, factor * float(rate), *rest))
-
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON can hold them."""
         return asdict(self)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vmtl._utils.types import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GAP = "(missing)"
 _ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?"
@@ -17,7 +20,7 @@ _SECONDS_PER_DAY = 86_400
 _NEARLY = 0.9
 
 
-def column_kind(column: Any) -> str:
+def column_kind(column: pd.Series) -> str:
     """``number``, ``date`` or ``text``; a column without any value is a number."""
     from pandas.api import types
 
@@ -39,7 +42,7 @@ def column_kind(column: Any) -> str:
     return "text"
 
 
-def as_numbers(column: Any, kind: str) -> Array:
+def as_numbers(column: pd.Series, kind: str) -> Array:
     """(n,) float64 with NaN for gaps; dates become days since 1970-01-01."""
     import pandas as pd
 
@@ -62,12 +65,12 @@ def as_numbers(column: Any, kind: str) -> Array:
     return values
 
 
-def as_levels(column: Any) -> Array:
+def as_levels(column: pd.Series) -> Array:
     """(n,) levels as str; a gap is the level ``(missing)``, and 1, 1.0 and "1" are one level."""
     return np.array([_level(value) for value in column.astype(object)], dtype=object)
 
 
-def odd_cells(column: Any, kind: str = "number") -> Array:
+def odd_cells(column: pd.Series, kind: str = "number") -> Array:
     """Places of the cells that are neither a gap nor a number (or date)."""
     import pandas as pd
 
@@ -79,7 +82,7 @@ def odd_cells(column: Any, kind: str = "number") -> Array:
     return np.flatnonzero(read.isna() & column.notna())
 
 
-def first_odd(column: Any, kind: str = "number") -> str:
+def first_odd(column: pd.Series, kind: str = "number") -> str:
     """The first cell that is no number (or date) and where it stands, for messages."""
     from pandas import RangeIndex
 
@@ -88,7 +91,7 @@ def first_odd(column: Any, kind: str = "number") -> str:
     return f"{column.iloc[place]!r} in data row {row + 1 if isinstance(column.index, RangeIndex) else repr(row)}"
 
 
-def slips(column: Any) -> Array:
+def slips(column: pd.Series) -> Array:
     """Places of the few cells that keep a column from being numbers; none if it is numbers, or text altogether."""
     if column_kind(column) != "text":
         return np.zeros(0, dtype=np.int64)
@@ -96,13 +99,13 @@ def slips(column: Any) -> Array:
     return odd[:0] if len(odd) > (1 - _NEARLY) * column.notna().sum() else odd
 
 
-def looks_like_identifier(column: Any) -> bool:
+def looks_like_identifier(column: pd.Series) -> bool:
     """Whether nearly every row has a text of its own, from which nothing can be learned about other rows."""
     values = column.dropna()
     return len(values) >= 20 and column_kind(column) == "text" and values.nunique() >= _NEARLY * len(values)
 
 
-def numbers_the_rows(column: Any) -> bool:
+def numbers_the_rows(column: pd.Series) -> bool:
     """Whether nearly all of a run of whole numbers appear once each, in any order."""
     if column_kind(column) != "number":
         return False
@@ -113,8 +116,8 @@ def numbers_the_rows(column: Any) -> bool:
     return bool(len(values) >= _NEARLY * (np.ptp(values) + 1))
 
 
-def _level(value: Any) -> str:
-    if value is None or value != value or str(value) == "<NA>":
+def _level(value: object) -> str:
+    if value is None or str(value) == "<NA>" or value != value:  # in this order: pandas.NA cannot be compared
         return GAP
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))

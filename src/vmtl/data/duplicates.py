@@ -1,10 +1,11 @@
-"""Rows that are equal: found by their bytes, kept together or merged."""
+"""Rows that are equal: recognised by a digest, kept together or merged."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,23 +13,36 @@ import torch
 from vmtl._utils.types import Array
 from vmtl.data.rows import Rows
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 #: Rows hashed at a time, so that a memory-mapped X is never read whole.
 _BLOCK = 4096
 
 
-def duplicate_groups(X: Any) -> Array:
-    """(n,) one number per distinct row of X, by its bytes; rows that are equal share it."""
+def row_digests(*columns: Array) -> Iterator[bytes]:
+    """One digest per row of arrays side by side: rows that are equal share it; 0.0 and -0.0 are equal."""
+    for start in range(0, len(columns[0]), _BLOCK):
+        blocks = [_block(column[start : start + _BLOCK]) for column in columns]
+        for cells in zip(*blocks, strict=True):
+            yield blake2b(b"".join(map(_bytes, cells)), digest_size=16).digest()
+
+
+def _block(values: Array) -> Array:
+    return np.ascontiguousarray(values + 0.0 if values.dtype.kind == "f" else values)
+
+
+def _bytes(cells: Array) -> bytes:
+    return repr(cells.tolist()).encode() if cells.dtype == object else cells.tobytes()
+
+
+def duplicate_groups(X: Array | pd.DataFrame) -> Array:
+    """(n,) one number per distinct row of X; rows that are equal share it."""
     if hasattr(X, "iloc"):
         from pandas.util import hash_pandas_object
 
         return np.unique(hash_pandas_object(X, index=False).to_numpy(), return_inverse=True)[1]
-    numbers: dict[bytes, int] = {}
-    groups = np.empty(len(X), dtype=np.intp)
-    for start in range(0, len(X), _BLOCK):
-        block = np.ascontiguousarray(X[start : start + _BLOCK])
-        for row, value in enumerate(block.astype(str) if block.dtype == object else block, start=start):
-            groups[row] = numbers.setdefault(blake2b(value.tobytes()).digest(), len(numbers))
-    return groups
+    return _numbered(row_digests(X))
 
 
 def merge_duplicates(rows: Rows) -> Rows:
@@ -38,14 +52,14 @@ def merge_duplicates(rows: Rows) -> Rows:
     """
     if bool((rows.weight <= 0).any()):
         rows = rows.take((rows.weight > 0).nonzero().flatten())
-    place: dict[bytes, int] = {}
-    same = np.empty(len(rows.y), dtype=np.int64)  # the number of each row's first copy
-    for start in range(0, len(same), _BLOCK):
-        columns = (rows.x, rows.y, rows.task)
-        x, y, task = ((column[start : start + _BLOCK] + 0).cpu().numpy() for column in columns)  # + 0: -0.0 is 0.0
-        for n in range(len(y)):
-            key = blake2b(x[n].tobytes() + y[n].tobytes() + task[n].tobytes(), digest_size=16).digest()
-            same[start + n] = place.setdefault(key, len(place))
-    first = torch.from_numpy(np.unique(same, return_index=True)[1]).to(rows.task.device)
-    weight = torch.from_numpy(np.bincount(same, weights=rows.weight.cpu().numpy())).to(rows.weight)
+    columns = (column.cpu().numpy() for column in (rows.x, rows.y, rows.task))
+    group = _numbered(row_digests(*columns))
+    first = torch.from_numpy(np.unique(group, return_index=True)[1]).to(rows.task.device)
+    weight = torch.from_numpy(np.bincount(group, weights=rows.weight.cpu().numpy())).to(rows.weight)
     return replace(rows.take(first), weight=weight)
+
+
+def _numbered(digests: Iterator[bytes]) -> Array:
+    """(n,) the number of each digest, in the order in which they first appear."""
+    numbers: dict[bytes, int] = {}
+    return np.array([numbers.setdefault(digest, len(numbers)) for digest in digests], dtype=np.intp)

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vmtl._utils.messages import listed, meant
+from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels, as_numbers, column_kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from sklearn.preprocessing import StandardScaler
 
 STATE_VERSION = 1
 
 
 def lacking(table: str, absent: Sequence[str], there: Iterable[str]) -> str:
     """The sentence on columns that a model needs and a table does not have."""
-    near = meant(absent[0], there) if len(absent) == 1 else ""
+    near = did_you_mean(absent[0], there) if len(absent) == 1 else ""
     them = "it" if len(absent) == 1 else "them"
-    return f"{table} lacks {listed(absent)}{near}, which the model was fitted on; add {them}."
+    return f"{table} lacks {quoted(absent)}{near}, which the model was fitted on; add {them}."
 
 
 @dataclass(eq=False)
@@ -31,7 +35,7 @@ class TablePreprocessor:
 
     Numbers are integers, floats, booleans (0, 1) and dates (days since 1970). A level that was not seen in
     training gives zeros in all columns of its variable; a gap in text is a level of its own. Columns are
-    found by name, in any order, and further ones are ignored.
+    looked up by name, in any order, and further ones are ignored.
     """
 
     missing: str = "impute"
@@ -40,7 +44,7 @@ class TablePreprocessor:
     feature_names_out_: list[str] = field(default_factory=list, init=False)
     kinds_: dict[str, str] = field(default_factory=dict, init=False)
 
-    def fit(self, table: Any) -> TablePreprocessor:
+    def fit(self, table: pd.DataFrame) -> TablePreprocessor:
         """Learn means, scales and levels from the training rows."""
         if self.missing not in ("impute", "error"):
             raise ValueError(f'missing is {self.missing!r}; choose "impute" or "error".')
@@ -49,7 +53,7 @@ class TablePreprocessor:
         names = [str(name) for name in table.columns]
         if len(set(names)) < len(names):
             repeated = sorted({name for name in names if names.count(name) > 1})
-            raise ValueError(f"The columns {listed(repeated)} occur twice; rename one of each.")
+            raise ValueError(f"The columns {quoted(repeated)} occur twice; rename one of each.")
         self.feature_names_in_ = names
         self.kinds_ = {name: column_kind(table.iloc[:, j]) for j, name in enumerate(names)}
         numbers, text = self._columns(table)
@@ -64,7 +68,7 @@ class TablePreprocessor:
         self._build(scaler, gaps, levels)
         return self
 
-    def transform(self, table: Any) -> Array:
+    def transform(self, table: pd.DataFrame) -> Array:
         """(n, D) float32 features of raw rows, in the order of ``feature_names_out_``."""
         if not self.feature_names_in_:
             raise ValueError("This TablePreprocessor is not fitted; call fit with the training rows first.")
@@ -76,7 +80,7 @@ class TablePreprocessor:
             parts.append(self._encoder.transform(text))
         return np.concatenate(parts, axis=1, dtype=np.float32)
 
-    def fit_transform(self, table: Any) -> Array:
+    def fit_transform(self, table: pd.DataFrame) -> Array:
         """``fit`` and ``transform`` of the same rows."""
         return self.fit(table).transform(table)
 
@@ -114,7 +118,7 @@ class TablePreprocessor:
         self._build(scaler, np.asarray(arrays["gaps"], dtype=bool), document["levels"])
         return self
 
-    def _build(self, scaler: Any, gaps: Array, levels: list[list[str]]) -> None:
+    def _build(self, scaler: StandardScaler, gaps: Array, levels: list[list[str]]) -> None:
         """Assemble the transformers and the names of their outputs from what was learned."""
         from sklearn.impute import SimpleImputer
         from sklearn.preprocessing import OneHotEncoder
@@ -136,10 +140,10 @@ class TablePreprocessor:
             self._encoder = OneHotEncoder(
                 categories=categories, handle_unknown="ignore", sparse_output=False, dtype=np.float32
             ).fit(example)
-            out += [f"{name}={level}" for name, own in zip(text, levels, strict=True) for level in own]
+            out += [f"{name}={level}" for name, of_column in zip(text, levels, strict=True) for level in of_column]
         self.feature_names_out_ = out
 
-    def _columns(self, table: Any) -> tuple[Array, Array]:
+    def _columns(self, table: pd.DataFrame) -> tuple[Array, Array]:
         """(n, numeric columns) float64 with NaN for gaps, and (n, text columns) levels as str."""
         place = {str(name): j for j, name in enumerate(table.columns)}
         absent = [name for name in self.feature_names_in_ if name not in place]
@@ -149,7 +153,7 @@ class TablePreprocessor:
         if self.missing == "error":
             gaps = [name for name, column in columns.items() if column.isna().any()]
             if gaps:
-                raise ValueError(f'Values are missing in {listed(gaps)}; fill them or use missing="impute".')
+                raise ValueError(f'Values are missing in {quoted(gaps)}; fill them or use missing="impute".')
         text = [as_levels(column) for name, column in columns.items() if self.kinds_[name] == "text"]
         numbers = [
             as_numbers(column, self.kinds_[name]) for name, column in columns.items() if self.kinds_[name] != "text"

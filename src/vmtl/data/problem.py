@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vmtl._utils.types import Array
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +28,7 @@ class Problem:
     """
 
     name: str
-    X: Any
+    X: Array | pd.DataFrame
     y: Array
     task: Array
     task_names: tuple[str, ...]

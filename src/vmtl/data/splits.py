@@ -64,9 +64,9 @@ def match_paths(problem: Problem, paths: Iterable[str]) -> tuple[Array, tuple[st
     if problem.paths is None:
         raise ValueError(f"{problem.name} has no paths to match a split document with; use random_split.")
     row_of = {plain_path(place): row for row, place in enumerate(problem.paths)}
-    found = [(row_of.get(plain_path(path)), path) for path in paths]
-    rows = np.array([row for row, _ in found if row is not None], dtype=np.intp)
-    return rows, tuple(path for row, path in found if row is None)
+    matches = [(row_of.get(plain_path(path)), path) for path in paths]
+    rows = np.array([row for row, _ in matches if row is not None], dtype=np.intp)
+    return rows, tuple(path for row, path in matches if row is None)
 
 
 def document_split(problem: Problem, folder: str | Path, percent: int, *, unmatched: str = "error") -> Split:
@@ -137,9 +137,9 @@ def random_split(
     target = problem.y[chosen] if problem.is_classification else np.zeros(len(chosen), dtype=np.intp)
     train_groups = []
     for t in range(problem.n_tasks):
-        own = np.flatnonzero(problem.task[chosen] == t)
-        if own.size:
-            train_groups.append(_prefix(group[own], target[own], fraction, rng))
+        task_rows = np.flatnonzero(problem.task[chosen] == t)
+        if task_rows.size:
+            train_groups.append(_prefix(group[task_rows], target[task_rows], fraction, rng))
     train = np.isin(group, np.concatenate(train_groups))
     return Split(chosen[train], chosen[~train])
 
@@ -158,9 +158,9 @@ def _prefix(group: Array, target: Array, fraction: float, rng: np.random.Generat
     label = target[first]
     place = np.empty(len(names))
     for c in np.unique(label):
-        own = rng.permutation(np.flatnonzero(label == c))
-        place[own] = (np.arange(len(own)) + rng.random()) / len(own)
-        place[own[0]] -= 1  # one of every class comes before all the rest
+        of_class = rng.permutation(np.flatnonzero(label == c))
+        place[of_class] = (np.arange(len(of_class)) + rng.random()) / len(of_class)
+        place[of_class[0]] -= 1  # one of every class comes before all the rest
     order = np.lexsort((rng.random(len(names)), place))
     before = np.cumsum(size[order]) - size[order]
     wanted = max(round(fraction * len(group)), 1)

@@ -1,14 +1,16 @@
-"""Some of many rows, drawn so that every task keeps its share."""
+"""Some of many rows: at random so that every task keeps its share, or evenly spaced."""
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from vmtl._utils.types import Array
 from vmtl.data.rows import Rows
 
 
-def thin(rows: Rows, limit: int, seed: int) -> Tensor:
+def subsample_rows(rows: Rows, limit: int, seed: int) -> Tensor:
     """Numbers of at most ``limit`` rows at random; of more than 20 tasks some, with up to a 20th of the limit each."""
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(rows.y), generator=generator)
@@ -31,6 +33,11 @@ def rank_in_task(task: Tensor, seed: int) -> Tensor:
     return rank
 
 
-def evenly(task: Tensor, limit: int, seed: int) -> Tensor:
+def subsample_evenly(task: Tensor, limit: int, seed: int) -> Tensor:
     """At most ``limit`` row numbers, the same number from every task as far as it has them."""
     return rank_in_task(task, seed).argsort(stable=True)[:limit].sort().values
+
+
+def evenly_spaced(n_rows: int, limit: int) -> Array:
+    """Numbers of at most ``limit`` of ``n_rows`` rows, the first and the last among them."""
+    return np.unique(np.linspace(0, n_rows - 1, min(n_rows, limit)).astype(np.intp))

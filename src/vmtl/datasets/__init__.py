@@ -10,7 +10,7 @@ from vmtl.datasets.office_home import load_office_home
 from vmtl.datasets.rotated_mnist import load_rotated_mnist
 from vmtl.datasets.school import load_school
 from vmtl.datasets.synthetic import SyntheticTasks, make_task_groups
-from vmtl.datasets.tables import read_table
+from vmtl.datasets.table_files import read_table
 
 __all__ = [
     "SyntheticTasks",

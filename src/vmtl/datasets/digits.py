@@ -66,6 +66,6 @@ def _deal(digit: Array, n_hands: int, rng: np.random.Generator) -> Array:
     """(n,) a hand for every image, such that every digit is spread evenly."""
     hand = np.empty(len(digit), dtype=np.int64)
     for d in range(10):
-        own = rng.permutation(np.flatnonzero(digit == d))
-        hand[own] = (np.arange(len(own)) + rng.integers(n_hands)) % n_hands
+        rows = rng.permutation(np.flatnonzero(digit == d))
+        hand[rows] = (np.arange(len(rows)) + rng.integers(n_hands)) % n_hands
     return hand

@@ -66,9 +66,9 @@ def open_features(path: str | Path) -> Array:
     return features
 
 
-def row_batches(X: Any, size: int = 4096) -> Iterator[Array]:
+def row_batches(X: Array, size: int = 4096) -> Iterator[Array]:
     """Yield X in float32 copies of ``size`` rows; pages of a memory-mapped X are given back after each."""
-    pages = X
+    pages: object = X
     while isinstance(pages, np.ndarray):
         pages = pages.base
     for start in range(0, len(X), size):

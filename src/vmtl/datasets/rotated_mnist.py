@@ -21,7 +21,7 @@ def load_rotated_mnist(
 ) -> tuple[Problem, Split]:
     """Draw ``percent`` of the 600,000 rotated training images, and a test sample from the other images.
 
-    The 60,000 images times ten angles (0, 10, ..., 90 degrees) are never made: rows are drawn first, then
+    The 60,000 images times ten angles (0, 10, ..., 90 degrees) are never all rotated: rows are drawn first, then
     only those are rotated. At 0.1 and 0.2 % a task has about 60 and 120 training rows, 6 and 12 per angle.
     No image appears twice, so no other rotation of a training image is in the test set. Targets are degrees.
     """
@@ -33,14 +33,14 @@ def load_rotated_mnist(
     rows: dict[str, list[Array]] = {"train": [], "test": []}
     angles: dict[str, list[Array]] = {"train": [], "test": []}
     for d in range(10):
-        own = rng.permutation(np.flatnonzero(digit == d))
-        n_train = round(percent / 100 * len(own) * len(ANGLES))
-        if not 0 < n_train <= len(own) - n_test_task:
+        of_digit = rng.permutation(np.flatnonzero(digit == d))
+        n_train = round(percent / 100 * len(of_digit) * len(ANGLES))
+        if not 0 < n_train <= len(of_digit) - n_test_task:
             raise ValueError(
                 f"percent={percent} and n_test={n_test} ask for {n_train} training and {n_test_task} test "
-                f"images of the {len(own)} of digit {d}; choose numbers that fit."
+                f"images of the {len(of_digit)} of digit {d}; choose numbers that fit."
             )
-        for side, part in (("train", own[:n_train]), ("test", own[n_train : n_train + n_test_task])):
+        for side, part in (("train", of_digit[:n_train]), ("test", of_digit[n_train : n_train + n_test_task])):
             rows[side].append(part)
             angles[side].append(rng.permutation(np.resize(rng.permutation(ANGLES), len(part))))
     image = np.concatenate(rows["train"] + rows["test"])

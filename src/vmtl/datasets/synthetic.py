@@ -43,7 +43,7 @@ def make_task_groups(
 ) -> SyntheticTasks:
     """Draw y = argmax_c (w_tc . x), x ~ N(0, I), and exchange ``label_noise`` of the training labels.
 
-    w_t = sqrt(rho) g + sqrt(1 - rho) e_t, where g is the group's weights, e_t the task's own, both N(0, I),
+    w_t = sqrt(rho) g + sqrt(1 - rho) e_t, where g is the group's weights, e_t those of the task alone, both N(0, I),
     and rho = ``correlation``: weights correlate at rho within a group and at 0 across. An adversarial task
     has weights of the first group and its labels flipped, c to C - 1 - c. ``n_rows``: least and most training
     rows of a task; ``n_test``: test rows of each, without label noise.
@@ -54,24 +54,29 @@ def make_task_groups(
     kinds = [*np.repeat(np.arange(n_groups), tasks_per_group), *[UNRELATED] * unrelated]
     group = np.array([*kinds, *[ADVERSARIAL] * adversarial], dtype=np.int64)
     weights = _weights(group, n_groups, (n_classes, n_features), correlation, rng)
-    parts: list[tuple[Array, Array, int, int]] = []
-    for t, w in enumerate(weights):
-        n_train = int(rng.integers(n_rows[0], n_rows[1] + 1))
-        X = rng.standard_normal((n_train + n_test, n_features))
-        y = (X @ w.T).argmax(axis=1)
-        noisy = np.flatnonzero(rng.random(n_train) < label_noise)
-        y[noisy] = (y[noisy] + rng.integers(1, n_classes, len(noisy))) % n_classes
-        parts.append((X, y, t, n_train))
+    parts = [_draw_task(w, n_rows, n_test, label_noise, rng) for w in weights]
     problem = Problem(
         name="task_groups",
         X=np.concatenate([X for X, *_ in parts]).astype(np.float32),
-        y=np.concatenate([y for _, y, *_ in parts]),
-        task=np.concatenate([np.full(len(y), t) for _, y, t, _ in parts]),
+        y=np.concatenate([y for _, y, _ in parts]),
+        task=np.repeat(np.arange(len(parts)), [len(y) for _, y, _ in parts]),
         task_names=_task_names(group),
         class_names=tuple(f"class_{c}" for c in range(n_classes)),
     )
-    train = np.concatenate([np.arange(len(y)) < n for _, y, _, n in parts])
+    train = np.concatenate([np.arange(len(y)) < n_train for _, y, n_train in parts])
     return SyntheticTasks(problem, Split(np.flatnonzero(train), np.flatnonzero(~train)), group, weights)
+
+
+def _draw_task(
+    w: Array, n_rows: tuple[int, int], n_test: int, label_noise: float, rng: np.random.Generator
+) -> tuple[Array, Array, int]:
+    """X and y of one task with weights w (C, D), and how many of its first rows are for training."""
+    n_train = int(rng.integers(n_rows[0], n_rows[1] + 1))
+    X = rng.standard_normal((n_train + n_test, w.shape[1]))
+    y = (X @ w.T).argmax(axis=1)
+    noisy = np.flatnonzero(rng.random(n_train) < label_noise)
+    y[noisy] = (y[noisy] + rng.integers(1, len(w), len(noisy))) % len(w)
+    return X, y, n_train
 
 
 def _weights(

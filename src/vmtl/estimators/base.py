@@ -2,65 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
-from numbers import Real
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import torch
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from vmtl._utils import tensor_files
-from vmtl._utils.threads import check_device, check_threads, threads
-from vmtl._utils.types import Array
-from vmtl.config.presets import get_preset
+from vmtl._utils.progress_bar import progress_bar
+from vmtl._utils.threads import threads
+from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.estimators import model_file
-from vmtl.estimators.fitted_attributes import Learned
+from vmtl.estimators.fitted_attributes import FittedAttributesMixin
 from vmtl.estimators.inputs import check_prediction, column_or_error, encode_tasks, task_values, unique_tasks
-from vmtl.estimators.progress import progress_bar
-from vmtl.estimators.validation import Reader
-from vmtl.inference import fitting
+from vmtl.estimators.parameters import DTYPES
+from vmtl.estimators.saving import SavingMixin
+from vmtl.estimators.validation import InputValidationMixin
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.prediction import Predictor
+from vmtl.inference.strategy import fit
 from vmtl.inference.variational.checkpoints import Checkpoint, fingerprint
-from vmtl.inference.variational.early_stopping import EarlyStopping
-from vmtl.inference.variational.training import DivergenceError, Progress, Trainer
+from vmtl.inference.variational.early_stopping import hold_out
+from vmtl.inference.variational.run import Callbacks
+from vmtl.inference.variational.training import DivergenceError, Hook, Progress
 from vmtl.methods import get_method
 from vmtl.model.method import Method
 
-OPTIONS = (
-    "encoder",
-    "latent_dim",
-    "sharing",
-    "kl_form",
-    "mixing",
-    "tie_mixing",
-    "bayesian_z",
-    "bayesian_w",
-    "n_z",
-    "n_w",
-    "max_steps",
-    "batch_rows",
-    "predictive",
-)
-DTYPES = {"float32": torch.float32, "float64": torch.float64}
+if TYPE_CHECKING:
+    import pandas as pd
+
 Prediction = TypeVar("Prediction")
 
 
-class BaseMultiTask(Learned, Reader):
+class BaseMultiTask(FittedAttributesMixin, SavingMixin, InputValidationMixin):
     """The estimators' common part."""
 
     __metadata_request__fit = {"checkpoint": UNUSED, "callback": UNUSED}  # noqa: RUF012
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.non_deterministic = False
@@ -68,46 +54,56 @@ class BaseMultiTask(Learned, Reader):
 
     # -- fitting ---------------------------------------------------------------------------------------
 
-    def settings(self) -> Settings:
-        """The preset with every option that is not None."""
-        settings = get_preset(self.preset)
-        options = {name: getattr(self, name) for name in OPTIONS}
-        if self.learning_rate is not None:
-            if not isinstance(self.learning_rate, Real) or not float(self.learning_rate) > 0:
-                raise ValueError(f"learning_rate must be positive; got {self.learning_rate!r}.")
-            name, _, *rest = settings.learning_rate
-            options["learning_rate"] = (name, float(self.learning_rate), *rest)
-        settings = settings.with_options(**options)
-        draws = {"predict_z": self.n_z, "predict_w": self.n_w}
-        return settings.with_options(**draws)
-
-    def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
+    def _encode_target(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
         raise NotImplementedError
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: VectorLike,
         *,
-        tasks: Any = None,
-        sample_weight: Any = None,
+        tasks: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
         checkpoint: str | Path | None = None,
-        callback: Callable[..., None] | None = None,
+        callback: Callable[[Progress], None] | None = None,
     ) -> Self:
         """Fit all tasks together.
 
-        X : (n, D) array or DataFrame; y : (n,) targets; tasks : (n,) hashable task labels, None for one task.
-        checkpoint : folder from which an interrupted call continues; callback : called with each step's Progress.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Training rows of all tasks. Columns of a DataFrame may hold numbers, text and dates.
+        y : array-like of shape (n,)
+            Their targets.
+        tasks : array-like of shape (n,), default=None
+            The task of each row, any hashable label; None for one task, or with ``task_column``.
+        sample_weight : array-like of shape (n,), default=None
+            How much each row counts; a row of weight 2 is a row twice.
+        checkpoint : path, default=None
+            A folder from which an interrupted call continues.
+        callback : callable, default=None
+            Called with the ``Progress`` of each step.
+
+        Returns
+        -------
+        self
+            The fitted estimator; after an error it is as it was before.
         """
         with all_or_nothing(self):
             self._fit(X, y, tasks, sample_weight, checkpoint, callback)
         return self
 
     def _fit(
-        self, X: Any, y: Any, tasks: Any, sample_weight: Any, checkpoint: Any, callback: Callable[..., None] | None
+        self,
+        X: MatrixLike,
+        y: VectorLike,
+        tasks: VectorLike | None,
+        sample_weight: VectorLike | None,
+        checkpoint: str | Path | None,
+        callback: Callable[[Progress], None] | None,
     ) -> None:
         method, settings = get_method(self.method), self.settings()
-        self._check_choices()
+        self._check_parameters()
         if y is None:
             raise ValueError("This estimator requires y to be passed, but the target y is None.")
         x, labels = self._features(X, tasks, y=y, reset=True)
@@ -128,22 +124,9 @@ class BaseMultiTask(Learned, Reader):
                 raise DivergenceError(error.step, error.term, error.task, task) from None
         self.tasks_ = np.empty(len(known), dtype=object)
         self.tasks_[:] = known
-        self.method_, self.settings_ = method, settings
         self._fitted, self.seed_ = run
+        self.method_, self.settings_ = method, self._fitted.model.settings
         self._predictor = self._make_predictor()
-
-    def _check_choices(self) -> None:
-        for name, allowed in (
-            ("unknown_task", ("error", "average")),
-            ("missing", ("error", "impute")),
-            ("dtype", tuple(DTYPES)),
-        ):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}; got {getattr(self, name)!r}.")
-        check_threads(self.n_threads)
-        check_device(self.device)
-        if not isinstance(self.task_column, Hashable):
-            raise ValueError(f"task_column must be the name of a column; got {self.task_column!r}.")
 
     def _rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, n_classes: int) -> Rows:
         dtype, device = DTYPES[self.dtype], torch.device(self.device)
@@ -168,32 +151,29 @@ class BaseMultiTask(Learned, Reader):
         settings: Settings,
         rows: Rows,
         seed: int,
-        checkpoint: Any,
-        callback: Callable[..., None] | None,
+        checkpoint: str | Path | None,
+        callback: Callable[[Progress], None] | None,
         arrays: tuple[Array, ...],
     ) -> tuple[Fitted, int]:
         """The fitted model and the seed it came from, which an interrupted run's checkpoint may have chosen."""
-        hooks: list[fitting.Hook] = []
+        hooks: list[Hook] = []
+        resume = None
         keeper: Any = nullcontext()
         if checkpoint is not None:
             kind = {"estimator": type(self).__name__, "dtype": self.dtype, "early_stopping": bool(self.early_stopping)}
             run = fingerprint({"method": asdict(method), **settings.to_json(), **kind}, list(arrays))
             keeper = Checkpoint(checkpoint, run, seed, free_seed=self.random_state is None)
+            resume = keeper.resume
             hooks.append(keeper)
         if callback is not None:
             hooks.append(lambda trainer, progress: callback(progress))
-        with keeper, progress_bar(bool(self.verbose)) as show:
-            hooks.append(lambda trainer, progress: show(progress))
-
-            def after_step(trainer: Trainer, progress: Progress) -> None:
-                for hook in hooks:
-                    hook(trainer, progress)
-
-            prepare = None
+        with keeper, progress_bar("Training", visible=bool(self.verbose)) as show:
+            hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total))
             if checkpoint is not None:
-                prepare, seed = keeper.resume, keeper.seed
-            stopper = EarlyStopping(rows, seed) if self.early_stopping else None
-            return fitting.fit(method, settings, rows, seed, hook=after_step, prepare=prepare, stopper=stopper), seed
+                seed = keeper.seed
+            train, held_out = hold_out(rows, seed) if self.early_stopping else (rows, None)
+            callbacks = Callbacks(resume, hooks)
+            return fit(method, settings, train, seed, held_out=held_out, callbacks=callbacks), seed
 
     # -- predicting ------------------------------------------------------------------------------------
 
@@ -210,31 +190,59 @@ class BaseMultiTask(Learned, Reader):
         """Predict each row under its task; rows of unknown tasks under every task, averaged."""
         unknown = np.flatnonzero(codes < 0)
         with threads(self.n_threads):
-            found = predict(x, np.maximum(codes, 0))
+            prediction = predict(x, np.maximum(codes, 0))
             if len(unknown):
                 tasks = range(len(self.tasks_))
-                mixed = average([predict(x[unknown], np.full(len(unknown), t)) for t in tasks])
-                for name, values in vars(mixed).items():
-                    getattr(found, name)[unknown] = values
-        check_prediction(vars(found).values(), x)
-        return found
+                averaged = average([predict(x[unknown], np.full(len(unknown), t)) for t in tasks])
+                for name, values in vars(averaged).items():
+                    getattr(prediction, name)[unknown] = values
+        check_prediction(vars(prediction).values(), x)
+        return prediction
 
-    def predict(self, X: Any, *, tasks: Any = None) -> Any:
+    def predict(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> Array:
         raise NotImplementedError
 
-    def encode(self, X: Any, *, tasks: Any = None) -> Array:
-        """(n, K) the mean representation of every row, for use with other models."""
+    def encode(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> Array:
+        """The mean representation of every row, for use with other models.
 
-        def read(x: Array, codes: Array) -> SimpleNamespace:
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to encode.
+        tasks : array-like of shape (n,), default=None
+            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            The mean of z.
+        """
+
+        def means(x: Array, codes: Array) -> SimpleNamespace:
             return SimpleNamespace(z=self._predictor.features(x, codes))
 
-        def average(found: list[SimpleNamespace]) -> SimpleNamespace:
-            return SimpleNamespace(z=np.mean([each.z for each in found], axis=0))
+        def average(parts: list[SimpleNamespace]) -> SimpleNamespace:
+            return SimpleNamespace(z=np.mean([part.z for part in parts], axis=0))
 
-        return self._in_parts(X, tasks, lambda x, codes: self._predict_known(x, codes, read, average).z)
+        return self._in_parts(X, tasks, lambda x, codes: self._predict_known(x, codes, means, average).z)
 
-    def score_tasks(self, X: Any, y: Any, *, tasks: Any = None) -> Any:
-        """Series with the score of every task present in X: accuracy, or R^2."""
+    def score_tasks(self, X: MatrixLike, y: VectorLike, *, tasks: VectorLike | None = None) -> pd.Series:
+        """The score of every task that has rows in X: accuracy, or R^2.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        y : array-like of shape (n,)
+            Their true targets.
+        tasks : array-like of shape (n,), default=None
+            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
+
+        Returns
+        -------
+        Series
+            One score per task, by its label.
+        """
         import pandas as pd
 
         check_is_fitted(self)
@@ -250,34 +258,18 @@ class BaseMultiTask(Learned, Reader):
     def _task_score(self, y: Array, prediction: Array) -> float:
         raise NotImplementedError
 
-    def _frame(self, X: Any, **columns: Array) -> Any:
+    def _frame(self, X: MatrixLike, **columns: Array) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.DataFrame(columns, index=X.index if hasattr(X, "iloc") else None)
-
-    # -- files -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | Path, *, metadata: dict[str, Any] | None = None) -> None:
-        """Write the fitted model to one file: safetensors with a JSON header, never pickle.
-
-        metadata : anything JSON can hold that should travel with the model; ``load`` gives it as ``metadata_``.
-        """
-        check_is_fitted(self)
-        payload, tensors = model_file.describe(self)
-        payload["metadata"] = getattr(self, "metadata_", {}) if metadata is None else metadata
-        tensor_files.save(path, "model", payload, tensors)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """The model that ``save`` wrote; predictions are the same to the bit."""
-        payload, tensors = tensor_files.load(path, "model")
-        if payload.get("estimator") != cls.__name__:
-            raise tensor_files.ModelFileError(f"{path} holds a {payload.get('estimator')}; load it with that class.")
-        made: Self = model_file.rebuild(cls, payload, tensors, str(path))
-        return made
+        return pd.DataFrame(columns, index=getattr(X, "index", None) if hasattr(X, "iloc") else None)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
+
+
+def _terms(progress: Progress) -> str:
+    """The terms of the objective at a step, for the progress bar."""
+    return f"loss {progress.loss:.3f}  kl_z {progress.kl_z:.3g}  kl_w {progress.kl_w:.3g}"
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -12,129 +13,107 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from vmtl._utils.types import Array
+from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.inputs import check_labels
 from vmtl.inference.prediction import ClassPrediction, Probabilities
 
+if TYPE_CHECKING:
+    import pandas as pd
 
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     """Classification of several related tasks that share their classes.
 
     Parameters
     ----------
     method : str or Method, default="vmtl"
-        One of ``vmtl.METHODS``, or a ``Method`` of your own.
+        A name in ``vmtl.METHODS``, or a ``Method`` of your own.
     preset : {"default", "paper", "released"}, default="default"
         Where every option that is None takes its value from.
     encoder : {"kernel", "linear", "noisy-linear", "mlp"}, default=None
         How a row becomes a representation z.
-    latent_dim : int, optional
+    latent_dim : int, default=None
         K, the size of z.
-    sharing : float in [0, 1], optional
-        r, how strongly the prior of a task follows the other tasks; 1 is the paper, 0 is N(0, I).
+    sharing : float in [0, 1], default=None
+        r, how strongly the prior of a task follows the other tasks: 1 is the paper, 0 is N(0, I). In the default
+        preset it is inferred per task.
     kl_form : {"bound", "monte-carlo", "moment-matched", "weighted-sum"}, default=None
         How the KL to the mixture prior is computed.
     mixing : {"gumbel", "learnable", "mean"}, default=None
-        How the mixing weights are found.
-    tie_mixing : bool, optional
+        How the mixing weights are found: by the Gumbel-Softmax, by a softmax without noise, or all alike.
+    tie_mixing : bool, default=None
         The same mixing weights for w and z.
-    bayesian_z, bayesian_w : bool, optional
-        False makes the representation or the classifier deterministic.
-    n_z, n_w : int, optional
-        L and M, the number of draws of z and w in training and prediction.
-    max_steps : int, optional
-    learning_rate : float, optional
+    bayesian_z : bool, default=None
+        False makes the representation z deterministic.
+    bayesian_w : bool, default=None
+        False makes the weights w deterministic.
+    n_z : int, default=None
+        L, the number of draws of z in training and prediction.
+    n_w : int, default=None
+        M, the number of draws of w for each draw of z.
+    max_steps : int, default=None
+        Training steps.
+    learning_rate : float, default=None
         First learning rate; the preset's schedule stays.
-    batch_rows : int, optional
-        Rows per class and task in a step (in regression ten times as many per task); 0 is all rows.
+    batch_rows : int, default=None
+        Rows per class and task in a step, in regression ten times as many per task; 0 is all rows.
     predictive : {"monte-carlo", "moment", "mean"}, default=None
-    task_column : str, optional
+        How predictions average over the posterior: by draws, by moments in closed form, or not at all.
+    task_column : hashable, default=None
         Take the task from this column of a DataFrame X instead of ``tasks``.
     unknown_task : {"error", "average"}, default="error"
         A task at prediction that was not in training is an error, or predicted as the average of all tasks.
     missing : {"error", "impute"}, default="error"
         Gaps in X are refused, or filled with the column's mean beside an indicator.
-    class_weight : dict or "balanced", optional
     early_stopping : bool, default=False
         Stop when the likelihood of a hold-out of the training rows no longer improves.
     device : str, default="cpu"
+        Where torch computes during ``fit``.
     dtype : {"float32", "float64"}, default="float32"
-    n_threads : int, optional
-        Threads for torch during fit and predict; None leaves the process as it is.
+        Numbers of all computations.
+    n_threads : int, default=None
+        Threads for torch during ``fit`` and ``predict``; None leaves the process as it is.
     verbose : int, default=0
-        1 shows a progress bar.
-    random_state : int, RandomState or None
+        1 shows a progress bar on standard error.
+    random_state : int, RandomState instance or None, default=None
+        Where all draws come from; an int makes a fit repeatable to the bit.
+    class_weight : dict or "balanced", default=None
+        Weight of every class, which multiplies ``sample_weight``; "balanced" gives all classes the same total.
 
     Attributes
     ----------
-    classes_ : (C,) array
-    tasks_ : (T,) array
-    alpha_, beta_ : DataFrame (T, T)
+    classes_ : ndarray of shape (C,)
+        The class labels, in the order of the columns of ``predict_proba``.
+    tasks_ : ndarray of shape (T,)
+        The task labels, in the order of every axis of tasks.
+    alpha_, beta_ : DataFrame of shape (T, T)
         Learned mixing weights for w and z: row t says how much task t takes from each other task.
-    sharing_ : Series (T,)
+    sharing_ : Series of shape (T,)
         How strongly each task follows its mixture: 1 is the paper, 0 is on its own.
     history_ : DataFrame
+        Every term of the objective at every recorded step and task.
+    settings_ : Settings
+        The settings of the fit: the preset with all options.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where X had names that are text.
+
+    Examples
+    --------
+    >>> from vmtl import MultiTaskClassifier
+    >>> from vmtl.datasets import load_digits_domains
+    >>> digits = load_digits_domains().subset(range(0, 1797, 9))
+    >>> model = MultiTaskClassifier("bmtl", encoder="linear", random_state=0)
+    >>> model.fit(digits.X, digits.labels, tasks=digits.tasks).predict_proba(digits.X[:2], tasks=digits.tasks[:2]).shape
+    (2, 10)
     """
 
-    def __init__(
-        self,
-        method: Any = "vmtl",
-        preset: str = "default",
-        *,
-        encoder: str | None = None,
-        latent_dim: int | None = None,
-        sharing: float | None = None,
-        kl_form: str | None = None,
-        mixing: str | None = None,
-        tie_mixing: bool | None = None,
-        bayesian_z: bool | None = None,
-        bayesian_w: bool | None = None,
-        n_z: int | None = None,
-        n_w: int | None = None,
-        max_steps: int | None = None,
-        learning_rate: float | None = None,
-        batch_rows: int | None = None,
-        predictive: str | None = None,
-        task_column: Hashable | None = None,
-        unknown_task: Literal["error", "average"] = "error",
-        missing: Literal["error", "impute"] = "error",
-        class_weight: Any = None,
-        early_stopping: bool = False,
-        device: str = "cpu",
-        dtype: Literal["float32", "float64"] = "float32",
-        n_threads: int | None = None,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.method = method
-        self.preset = preset
-        self.encoder = encoder
-        self.latent_dim = latent_dim
-        self.sharing = sharing
-        self.kl_form = kl_form
-        self.mixing = mixing
-        self.tie_mixing = tie_mixing
-        self.bayesian_z = bayesian_z
-        self.bayesian_w = bayesian_w
-        self.n_z = n_z
-        self.n_w = n_w
-        self.max_steps = max_steps
-        self.learning_rate = learning_rate
-        self.batch_rows = batch_rows
-        self.predictive = predictive
-        self.task_column = task_column
-        self.unknown_task = unknown_task
-        self.missing = missing
-        self.class_weight = class_weight
-        self.early_stopping = early_stopping
-        self.device = device
-        self.dtype = dtype
-        self.n_threads = n_threads
-        self.verbose = verbose
-        self.random_state = random_state
+    class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
 
-    def _encode_target(self, y: Any, sample_weight: Array) -> tuple[Array, Array, int]:
+    def _encode_target(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
         y = check_labels(column_or_1d(y, warn=True))
         check_classification_targets(y)
         labels, codes = np.unique(y, return_inverse=True)
@@ -151,31 +130,95 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     def _probabilities(self, x: Array, codes: Array) -> Array:
         return self._predict_known(x, codes, self._predictor.probabilities, _average_probabilities).probabilities
 
-    def predict_proba(self, X: Any, *, tasks: Any = None) -> Array:
-        """(n, C) probabilities of all classes, also of those that a task never saw."""
+    def predict_proba(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> Array:
+        """Probabilities of all classes, also of those that a task never saw.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
+
+        Returns
+        -------
+        ndarray of shape (n, C)
+            One column per class, in the order of ``classes_``.
+        """
         return self._in_parts(X, tasks, self._probabilities)
 
-    def predict(self, X: Any, *, tasks: Any = None) -> Array:
-        """(n,) the most probable class."""
-        best = self._in_parts(X, tasks, lambda x, codes: self._probabilities(x, codes).argmax(axis=1))
-        labels: Array = self.classes_[best]
+    def predict(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> Array:
+        """The most probable class of every row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Class labels.
+        """
+        most_probable = self._in_parts(X, tasks, lambda x, codes: self._probabilities(x, codes).argmax(axis=1))
+        labels: Array = self.classes_[most_probable]
         return labels
 
-    def score(self, X: Any, y: Any, *, tasks: Any = None, sample_weight: Any = None) -> float:
-        """Accuracy over all rows."""
+    def score(
+        self,
+        X: MatrixLike,
+        y: VectorLike,
+        *,
+        tasks: VectorLike | None = None,
+        sample_weight: VectorLike | None = None,
+    ) -> float:
+        """Accuracy over all rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        y : array-like of shape (n,)
+            Their true classes.
+        tasks : array-like of shape (n,), default=None
+            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
+        sample_weight : array-like of shape (n,), default=None
+            How much each row counts.
+
+        Returns
+        -------
+        float
+            Share of rows whose predicted class is the true one.
+        """
         return float(accuracy_score(y, self.predict(X, tasks=tasks), sample_weight=sample_weight))
 
     def _task_score(self, y: Array, prediction: Array) -> float:
         return float(accuracy_score(y, prediction))
 
-    def uncertainty(self, X: Any, *, tasks: Any = None) -> Any:
-        """DataFrame in nats: total = entropy of the mean prediction, aleatoric = mean entropy, epistemic = rest."""
+    def uncertainty(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> pd.DataFrame:
+        """How uncertain every prediction is, and why, in nats.
 
-        def read(x: Array, codes: Array) -> Array:
-            found = self._classes(x, codes)
-            return np.column_stack([found.total, found.aleatoric])
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
 
-        total, aleatoric = self._in_parts(X, tasks, read).T
+        Returns
+        -------
+        DataFrame of n rows
+            ``total``, the entropy of the mean prediction; ``aleatoric``, the mean entropy over draws (noise in the
+            data); ``epistemic``, the rest (what more data would tell).
+        """
+
+        def entropies(x: Array, codes: Array) -> Array:
+            prediction = self._classes(x, codes)
+            return np.column_stack([prediction.total, prediction.aleatoric])
+
+        total, aleatoric = self._in_parts(X, tasks, entropies).T
         return self._frame(X, total=total, aleatoric=aleatoric, epistemic=total - aleatoric)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
-from vmtl._utils.messages import meant
-from vmtl._utils.types import Array
+from vmtl._utils.messages import did_you_mean, first_few, quoted
+from vmtl._utils.types import Array, MatrixLike, VectorLike
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Numbers of one part of X at prediction: what is converted or copied at a time.
 PART_CELLS = 2**23
@@ -27,8 +30,7 @@ def check_range(X: Array, names: Array | None, dtype: str) -> None:
         return
 
     def named(bad: Array) -> str:
-        more = f" and {len(bad) - 1} more" if len(bad) > 1 else ""
-        return (f"column {names[bad[0]]!r}" if names is not None else f"column {bad[0]}") + more
+        return "column " + (first_few(list(bad), most=1) if names is None else quoted(list(names[bad]), most=1))
 
     bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
     if len(bad):
@@ -53,9 +55,9 @@ def check_kind(X: Any) -> None:
         raise ValueError(f"The column {repeated!r} occurs twice in X; rename one of them.")
 
 
-def check_prediction(found: Iterable[Array], x: Array) -> None:
+def check_prediction(prediction: Iterable[Array], x: Array) -> None:
     """A prediction that overflowed is an error, never an answer."""
-    for values in found:
+    for values in prediction:
         finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
         if not finite.all():
             largest = float(np.abs(x[int(finite.argmin())]).max())
@@ -65,7 +67,7 @@ def check_prediction(found: Iterable[Array], x: Array) -> None:
             )
 
 
-def row_slices(X: Any) -> list[slice]:
+def row_slices(X: MatrixLike) -> list[slice]:
     """X cut into slices of rows of about ``PART_CELLS`` numbers; one slice if it is small or cannot be cut."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
@@ -74,11 +76,11 @@ def row_slices(X: Any) -> list[slice]:
     return [slice(start, min(start + size, shape[0])) for start in range(0, shape[0], size)] or [slice(None)]
 
 
-def take_rows(X: Any, piece: slice) -> Any:
+def take_rows(X: Any, part: slice) -> MatrixLike:
     """Some rows of an array, a sparse matrix or a DataFrame."""
     if hasattr(X, "iloc"):
-        return X.iloc[piece]
-    return (X.tocsr() if hasattr(X, "tocsr") else X)[piece]
+        return X.iloc[part]
+    return (X.tocsr() if hasattr(X, "tocsr") else X)[part]
 
 
 def needs_table(X: Any, missing: str) -> bool:
@@ -88,14 +90,14 @@ def needs_table(X: Any, missing: str) -> bool:
     return hasattr(X, "dtypes") and hasattr(X, "columns") and any(_is_text(X.iloc[:, j]) for j in range(X.shape[1]))
 
 
-def _is_text(column: Any) -> bool:
+def _is_text(column: pd.Series) -> bool:
     kind = getattr(column.dtype, "kind", "O")
     if kind != "O":
         return kind not in "biuf"
     return any(isinstance(value, str) for value in column.head(1000))
 
 
-def as_table(X: Any) -> Any:
+def as_table(X: Any) -> pd.DataFrame:
     """X as a DataFrame with text column names."""
     import pandas as pd
 
@@ -107,13 +109,13 @@ def as_table(X: Any) -> Any:
     return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
 
 
-def column_or_error(X: Any, column: Hashable) -> tuple[Any, Array]:
+def column_or_error(X: Any, column: Hashable) -> tuple[pd.DataFrame, Array]:
     """X without its task column, and that column."""
     if not hasattr(X, "columns"):
         raise ValueError(f"task_column={column!r} needs X to be a DataFrame; pass tasks=... instead.")
     if column not in X.columns:
-        known = ", ".join(map(repr, list(X.columns)[:20]))
-        raise ValueError(f"task_column={column!r} is not a column of X; its columns are {known}.")
+        columns = quoted(list(X.columns), most=20)
+        raise ValueError(f"task_column={column!r} is not a column of X; its columns are {columns}.")
     return X.drop(columns=[column]), np.asarray(X[column], dtype=object)
 
 
@@ -158,9 +160,8 @@ def encode_tasks(values: Array, known: list[Any], allow_unknown: bool) -> Array:
     codes = np.array([place.get(value, -1) for value in values], dtype=np.int64)
     if not allow_unknown and (codes < 0).any():
         unknown = unique_tasks(values[codes < 0])
-        listed = ", ".join(map(repr, known[:20])) + (", ..." if len(known) > 20 else "")
         raise ValueError(
-            f"Unknown task {unknown[0]!r}{meant(unknown[0], known)}; the model knows {listed}. "
+            f"Unknown task {unknown[0]!r}{did_you_mean(unknown[0], known)}; the model knows {quoted(known, most=20)}. "
             "Set unknown_task='average' (--unknown-task average) to predict with all known tasks."
         )
     return codes
@@ -169,14 +170,16 @@ def encode_tasks(values: Array, known: list[Any], allow_unknown: bool) -> Array:
 def check_labels(y: Array) -> Array:
     """Labels of a classification: none is missing, and they can be sorted."""
     if y.dtype == object:
-        if any(value is None or value != value for value in y):
+        import pandas as pd
+
+        if pd.isna(y).any():
             raise ValueError("y contains a missing label; remove these rows.")
         if len({isinstance(value, str) for value in y}) > 1:
             raise ValueError("y mixes text and numbers; give all labels one type.")
     return y
 
 
-def check_targets(y: Any) -> Array:
+def check_targets(y: VectorLike) -> Array:
     """Real targets of a regression, as float64."""
     if getattr(getattr(y, "dtype", None), "kind", None) in ("m", "M"):
         raise ValueError("y holds dates; turn them into numbers, such as days since the first.")
@@ -195,7 +198,7 @@ def check_targets(y: Any) -> Array:
     return values
 
 
-def plain(value: Any) -> Any:
+def label_to_json(value: Any) -> str | int | float | bool:
     """A label as JSON can hold it, or an error."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str | int | float | bool):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vmtl._utils.types import Array
+from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs import (
     as_table,
@@ -23,14 +23,18 @@ from vmtl.estimators.inputs import (
     take_rows,
     task_values,
 )
+from vmtl.estimators.parameters import Parameters
 
 
-class Reader(BaseEstimator):  # type: ignore[misc]
+class InputValidationMixin(Parameters, BaseEstimator):  # type: ignore[misc]
     """The part of an estimator that reads its rows, alike when fitting and predicting."""
 
     tasks_: Array
+    preprocessor_: TablePreprocessor | None
 
-    def _features(self, X: Any, tasks: Any, y: Any = None, *, reset: bool) -> tuple[Array, Array]:
+    def _features(
+        self, X: MatrixLike, tasks: VectorLike | None, y: VectorLike | None = None, *, reset: bool
+    ) -> tuple[Array, Array]:
         """X as a finite array and one task label per row."""
         if self.task_column is not None and (tasks is None or self.task_column in getattr(X, "columns", ())):
             X, column = column_or_error(X, self.task_column)
@@ -60,10 +64,10 @@ class Reader(BaseEstimator):  # type: ignore[misc]
             labels[:] = self.tasks_[0]
         return x, labels
 
-    def _preprocess(self, X: Any, reset: bool) -> Any:
+    def _preprocess(self, X: MatrixLike, reset: bool) -> MatrixLike:
         """Raw table columns to numbers where X has text, dates or gaps to fill; other X stays as it is."""
         if reset:
-            self.preprocessor_: TablePreprocessor | None = None
+            self.preprocessor_ = None
             if not needs_table(X, self.missing):
                 return X
             self.preprocessor_ = TablePreprocessor(missing=self.missing).fit(as_table(X))
@@ -71,24 +75,26 @@ class Reader(BaseEstimator):  # type: ignore[misc]
             return X
         return self.preprocessor_.transform(as_table(X))
 
-    def _prepare(self, X: Any, tasks: Any) -> tuple[Array, Array]:
+    def _prepare(self, X: MatrixLike, tasks: VectorLike | None) -> tuple[Array, Array]:
         check_is_fitted(self)
         x, labels = self._features(X, tasks, reset=False)
         return x, encode_tasks(labels, list(self.tasks_), self.unknown_task == "average")
 
-    def _in_parts(self, X: Any, tasks: Any, read: Callable[[Array, Array], Array]) -> Array:
-        """``read`` (rows, task codes) of all rows, part by part: only one part is ever converted or copied."""
+    def _in_parts(self, X: MatrixLike, tasks: VectorLike | None, predict: Callable[[Array, Array], Array]) -> Array:
+        """``predict`` (rows, task codes) of all rows, part by part: only one part is ever converted or copied."""
         check_is_fitted(self)
-        pieces = row_slices(X)
-        if len(pieces) == 1:
-            return read(*self._prepare(X, tasks))
-        n_rows = pieces[-1].stop
+        first, *rest = row_slices(X)
+        if not rest:
+            return predict(*self._prepare(X, tasks))
+        n_rows = rest[-1].stop
         labels = None if tasks is None else task_values(tasks, n_rows)
-        found: Array | None = None
-        for piece in pieces:
-            values = read(*self._prepare(take_rows(X, piece), None if labels is None else labels[piece]))
-            if found is None:
-                found = np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)
-            found[piece] = values
-        assert found is not None
-        return found
+
+        def predict_part(part: slice) -> Array:
+            return predict(*self._prepare(take_rows(X, part), None if labels is None else labels[part]))
+
+        values = predict_part(first)
+        prediction = np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)
+        prediction[first] = values
+        for part in rest:
+            prediction[part] = predict_part(part)
+        return prediction

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy.stats import norm
 from sklearn.base import clone
 
-from vmtl._utils.types import Array
+from vmtl._utils.types import Array, MatrixLike
+from vmtl.data.duplicates import row_digests
 from vmtl.data.problem import Problem
+from vmtl.estimators.base import BaseMultiTask
 from vmtl.evaluation.evidence import Evidence, gather
 from vmtl.evaluation.intervals import LEVEL, Interval, of_mean
 from vmtl.evaluation.references import REFERENCES, fit_reference
@@ -27,7 +29,7 @@ Verdict = Literal["helped", "hurt", "no clear difference"]
 class Labelled:
     """Labelled rows: features, targets and tasks as the estimators take them."""
 
-    X: Any
+    X: MatrixLike
     y: Array
     tasks: Array
 
@@ -44,7 +46,7 @@ class Gain:
     verdict: Verdict
 
 
-def names_to_compare(model: Any, wanted: Sequence[str] | None = None) -> list[str]:
+def names_to_compare(model: BaseMultiTask, wanted: Sequence[str] | None = None) -> list[str]:
     """Methods and reference rows to set beside ``model``; every one that exists, if none is named."""
     known = [*METHODS, *REFERENCES]
     unknown = [name for name in wanted or () if name not in known]
@@ -54,7 +56,7 @@ def names_to_compare(model: Any, wanted: Sequence[str] | None = None) -> list[st
 
 
 def compare(
-    model: Any,
+    model: BaseMultiTask,
     evidence: Evidence,
     train: Labelled,
     test: Labelled,
@@ -62,28 +64,28 @@ def compare(
     done: Callable[[str], None] = lambda name: None,
 ) -> dict[str, Evidence]:
     """Fit every name on ``train`` with the settings of ``model`` and predict ``test``, of which it has ``evidence``."""
-    found = {}
-    plain_train, plain_test = (_problem(model, evidence, side) for side in (train, test))
+    others = {}
+    train_numbers, test_numbers = (_problem(model, evidence, side) for side in (train, test))
     for name in names:
         if name in REFERENCES:
-            found[name] = _reference(name, evidence, plain_train, plain_test, int(model.seed_) % 2**31)
+            others[name] = _reference(name, evidence, train_numbers, test_numbers, int(model.seed_) % 2**31)
         else:
             other = clone(model).set_params(method=name, verbose=0).fit(train.X, train.y, tasks=train.tasks)
-            found[name] = gather(other, test.X, test.y, test.tasks)
+            others[name] = gather(other, test.X, test.y, test.tasks)
         done(name)
-    return found
+    return others
 
 
 def gains(evidence: Evidence, alone: Evidence) -> list[Gain]:
     """Paired differences of every task that has rows; an interval off 0 is a help or a harm."""
-    found = []
+    of_tasks = []
     for t in evidence.present:
         rows = evidence.rows(t)
         scale = 1.0 if evidence.p is not None else float(alone.loss[rows].mean()) or 1.0
         gain = of_mean((alone.loss[rows] - evidence.loss[rows]) / scale)
         verdict: Verdict = "helped" if gain.low > 0 else "hurt" if gain.high < 0 else "no clear difference"
-        found.append(Gain(evidence.tasks[t], gain, verdict))
-    return found
+        of_tasks.append(Gain(evidence.tasks[t], gain, verdict))
+    return of_tasks
 
 
 def lead(first: Evidence, second: Evidence) -> Interval:
@@ -104,26 +106,26 @@ def _shares(loss: Array, root: bool) -> Array:
     return loss / (2 * math.sqrt(float(loss.mean())) or 1.0) if root else loss
 
 
-def count_repeated(model: Any, evidence: Evidence, train: Labelled, test: Labelled) -> int:
+def count_repeated(model: BaseMultiTask, evidence: Evidence, train: Labelled, test: Labelled) -> int:
     """Rows of ``test`` that are also in ``train``: equal features as the model reads them, target and task."""
-    seen, asked = (_row_keys(_problem(model, evidence, side)) for side in (train, test))
+    seen, asked = (_digests(_problem(model, evidence, side)) for side in (train, test))
     known = set(seen)
-    return sum(key in known for key in asked)
+    return sum(digest in known for digest in asked)
 
 
-def _row_keys(rows: Problem) -> list[bytes]:
-    table = np.column_stack([np.asarray(rows.X, dtype=np.float32).reshape(len(rows.y), -1), rows.y, rows.task])
-    return [row.tobytes() for row in table.astype(np.float32) + 0.0]  # -0.0 is 0.0
+def _digests(rows: Problem) -> Iterator[bytes]:
+    features = np.asarray(rows.X, dtype=np.float32).reshape(len(rows.y), -1)
+    return row_digests(features, rows.y.astype(np.float32), rows.task)
 
 
 def _reference(name: str, like: Evidence, train: Problem, test: Problem, seed: int) -> Evidence:
-    found = fit_reference(REFERENCES[name], train, test, None, seed)
-    nothing = np.zeros(len(test.y))
-    return Evidence(like.tasks, like.classes, like.task, like.y, found.p, found.mean, found.std, nothing, nothing)
+    linear = fit_reference(REFERENCES[name], train, test, None, seed)
+    unknown = np.zeros(len(test.y))
+    return Evidence(like.tasks, like.classes, like.task, like.y, linear.p, linear.mean, linear.std, unknown, unknown)
 
 
-def _problem(model: Any, like: Evidence, side: Labelled) -> Problem:
-    """Rows as numbers and codes, with the model's own encoding of raw columns."""
+def _problem(model: BaseMultiTask, like: Evidence, side: Labelled) -> Problem:
+    """Rows as numbers and codes, with the model's encoding of raw columns."""
     X = side.X if model.preprocessor_ is None else model.preprocessor_.transform(side.X)
     place = {name: code for code, name in enumerate(like.tasks)}
     task = np.array([place.setdefault(str(name), len(place)) for name in side.tasks], dtype=np.int64)

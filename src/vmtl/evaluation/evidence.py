@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from vmtl._utils.types import Array
+from vmtl._utils.types import Array, MatrixLike, VectorLike
+from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.estimators.inputs import task_values, unique_tasks
 from vmtl.evaluation import metrics
 from vmtl.evaluation.intervals import Interval, of_root_mean, of_share
@@ -86,7 +86,9 @@ def perfect_ece(p: Array, repeats: int = 200) -> float:
     return float(np.mean([metrics.ece(y, p) for y in drawn]))
 
 
-def gather(model: Any, X: Any, y: Any, tasks: Any = None) -> Evidence:
+def gather(
+    model: MultiTaskClassifier | MultiTaskRegressor, X: MatrixLike, y: Array, tasks: VectorLike | None = None
+) -> Evidence:
     """Predict labelled rows; ``y`` and ``tasks`` as the model knows them, None for a model of one task."""
     tasks = task_values([model.tasks_[0]] * len(y) if tasks is None else tasks, len(y))
     known = list(model.tasks_) + [name for name in unique_tasks(tasks) if name not in set(model.tasks_)]
@@ -98,7 +100,7 @@ def gather(model: Any, X: Any, y: Any, tasks: Any = None) -> Evidence:
         "total": uncertainty["total"].to_numpy(),
         "epistemic": uncertainty["epistemic"].to_numpy(),
     }
-    if not hasattr(model, "classes_"):
+    if isinstance(model, MultiTaskRegressor):
         mean, std = model.predict(X, tasks=tasks, return_std=True)
         return Evidence(classes=None, y=np.asarray(y, dtype=float), p=None, mean=mean, std=std, **common)
     p = model.predict_proba(X, tasks=tasks)

@@ -94,7 +94,7 @@ def real_scores(y: Array, mean: Array, std: Array) -> dict[str, float]:
 def per_task(task: Array, n_tasks: int, score: Callable[[Array], dict[str, float]]) -> list[dict[str, float]]:
     """``score(rows)`` of every task, where rows are its row numbers; an empty dict where it has none."""
     rows = [np.flatnonzero(task == t) for t in range(n_tasks)]
-    return [score(own) if len(own) else {} for own in rows]
+    return [score(task_rows) if len(task_rows) else {} for task_rows in rows]
 
 
 def _normalised(p: Array) -> Array:

@@ -153,8 +153,8 @@ def _losses(
         for name, C in total:
             a = features[name]
             fit = _classify if train.is_classification else _regress
-            found = fit(design, a[fold.train], part, a[fold.test], held.task, C)
-            total[name, C] += float(_loss(held, found)[counts].sum())
+            prediction = fit(design, a[fold.train], part, a[fold.test], held.task, C)
+            total[name, C] += float(_loss(held, prediction)[counts].sum())
     return {key: value / max(n_counted, 1) for key, value in total.items()}
 
 
@@ -164,7 +164,8 @@ def _countable(part: Problem, held: Problem) -> Array:
     return np.isin(held.task * part.n_classes + label[1], part.task * part.n_classes + label[0])
 
 
-def _loss(held: Problem, found: Array) -> Array:
-    likely = found[np.arange(len(found)), held.y] if held.is_classification else None
-    lost: Array = np.square(held.y - found) if likely is None else -np.log(np.maximum(likely, 1e-300))
-    return lost
+def _loss(held: Problem, prediction: Array) -> Array:
+    """(n,) -log of the probability of the true class, or the squared error."""
+    if held.is_classification:
+        return np.asarray(-np.log(np.maximum(prediction[np.arange(len(prediction)), held.y], 1e-300)))
+    return np.asarray(np.square(held.y - prediction))

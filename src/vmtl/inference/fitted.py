@@ -8,23 +8,40 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from vmtl._utils.canonical import make_canonical
 from vmtl._utils.shape_checks import check_fits
+from vmtl.config import schedules
 from vmtl.config.settings import Settings
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
-from vmtl.inference.features.kernel_map import KernelMap
+from vmtl.inference.features.kernel_map import KernelMap, name_shares
 from vmtl.inference.features.maps import from_tensors
+from vmtl.inference.hyperparameters import Hyperparameters
 from vmtl.inference.variational.history import History
+from vmtl.inference.variational.training import check_weights
 from vmtl.model.method import Method
 from vmtl.model.model import Layout, Model
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What training leaves behind."""
+    """A posterior, how it was found, and what else was inferred; tensors have the one layout that a file gives back."""
 
     feature_map: FeatureMap
     model: Model
     history: History
+    hyperparameters: Hyperparameters
+
+    @classmethod
+    def complete(
+        cls, feature_map: FeatureMap, model: Model, history: History, hyperparameters: Hyperparameters
+    ) -> Fitted:
+        """At the end of a fit: every weight is a number, none is trained further."""
+        check_weights(model, model.n_tasks, history.step[-1])
+        return cls(feature_map, model.requires_grad_(False), history, hyperparameters)
+
+    def __post_init__(self) -> None:
+        make_canonical(self.feature_map)
+        make_canonical(self.model)
 
 
 def to_tensors(fitted: Fitted) -> dict[str, Tensor]:
@@ -34,8 +51,14 @@ def to_tensors(fitted: Fitted) -> dict[str, Tensor]:
         "features": fitted.feature_map.state_dict(),
         "model": fitted.model.state_dict(),
         "history": {name: torch.stack(getattr(history, name)) for name in History.TERMS},
+        "structure": fitted.hyperparameters.to_tensors(),
     }
-    return {f"{part}.{name}": tensor for part, found in parts.items() for name, tensor in found.items()}
+    return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
+
+
+def to_json(fitted: Fitted) -> dict[str, Any]:
+    """Everything else."""
+    return {"history": fitted.history.numbers(), "hyperparameters": fitted.hyperparameters.to_json()}
 
 
 def from_file(
@@ -45,14 +68,25 @@ def from_file(
     plain: dict[str, Any],
     tensors: dict[str, Tensor],
 ) -> Fitted:
-    """The fitted model that ``to_tensors`` and ``History.numbers`` describe."""
+    """The fitted model that ``to_tensors`` and ``to_json`` describe; 0.1.0 wrote no hyperparameters."""
 
     def part(name: str) -> dict[str, Tensor]:
         return {k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")}
 
-    weights, feature_map = part("model"), from_tensors(part("features"))
+    feature_map = from_tensors(part("features"))
+    model = _load_model(method, settings, is_classification, feature_map, part("model"))
+    history = _load_history(plain["history"], part("history"), model.n_tasks)
+    if "hyperparameters" in plain:
+        hyperparameters = Hyperparameters.from_file(plain["hyperparameters"], part("structure"), model.n_tasks)
+    else:
+        hyperparameters = recover_hyperparameters(feature_map, model, history)
+    return Fitted(feature_map, model.requires_grad_(False), history, hyperparameters)
+
+
+def _load_model(
+    method: Method, settings: Settings, is_classification: bool, feature_map: FeatureMap, weights: dict[str, Tensor]
+) -> Model:
     empty = torch.zeros(1, 1, 1)
-    spread = weights.get("encoder.spread", empty)[:, 0]
     if isinstance(feature_map, KernelMap):
         size_in = feature_map.projection.shape[-1]
     else:
@@ -63,7 +97,7 @@ def from_file(
         weights["task_rows"],
         size_in,
         is_classification,
-        spread,
+        weights.get("encoder.spread", empty)[:, 0],
         weights.get("head.statistics", empty),
     )
     if layout.task_rows.shape != layout.class_mask.shape[:1]:
@@ -71,8 +105,23 @@ def from_file(
     check_fits(lambda: Model(method, settings, layout.to("meta")), weights)
     model = Model(method, settings, layout).to(weights["task_rows"].dtype)
     model.load_state_dict(weights)
-    stored = part("history")
-    if any(value.shape != (len(plain["step"]), model.n_tasks) for value in stored.values()):
+    return model
+
+
+def _load_history(numbers: dict[str, list[Any]], terms: dict[str, Tensor], n_tasks: int) -> History:
+    if any(value.shape != (len(numbers["step"]), n_tasks) for value in terms.values()):
         raise ValueError("the history does not have one row per recorded step and one column per task")
-    recorded = {name: list(value) for name, value in stored.items()}
-    return Fitted(feature_map, model.requires_grad_(False), History(**plain, **recorded))
+    return History(**numbers, **{name: list(value) for name, value in terms.items()})
+
+
+def recover_hyperparameters(feature_map: FeatureMap, model: Model, history: History) -> Hyperparameters:
+    """What a fitted model still shows of them: its kernel, its logit scale and its learning rate."""
+    numbers: dict[str, Any] = {}
+    settings = model.settings
+    if isinstance(feature_map, KernelMap):
+        numbers["kernel_shares"] = name_shares(feature_map.kernel_shares())
+        numbers["standardise"] = bool((feature_map.views.unit != 1).any())
+    first_rate = schedules.value(settings.learning_rate, 0, settings.max_steps, model.n_tasks)
+    return Hyperparameters(
+        logit_scale=float(model.logit_scale), learning_rate_factor=history.lr[0] / first_rate, **numbers
+    )

@@ -1,7 +1,8 @@
 """Predictions of a fitted model: Monte Carlo (Eq. 12), moment or mean; and where the uncertainty comes from.
 
 Rows run in zero-padded blocks of one fixed shape, and random numbers are shared by all rows, so that a
-prediction does not depend on batch size, row order or what else is predicted.
+prediction does not depend on batch size, row order or what else is predicted, but for the rounding of a matrix product,
+which on some processors differs from one place in a block to another.
 """
 
 from __future__ import annotations
@@ -135,12 +136,12 @@ class Predictor:
             if start == stop:
                 continue
             rows, inside = order[start:stop], cell[start:stop] % CELLS
-            buffer = np.zeros((CELLS, CELL_ROWS, x.shape[1]), dtype=_numpy_dtype(self.dtype))
-            buffer[inside, slot[start:stop]] = x[rows]
+            buffer = torch.zeros(CELLS, CELL_ROWS, x.shape[1], dtype=self.dtype)  # aligned alike in every call
+            buffer.numpy()[inside, slot[start:stop]] = x[rows]
             cell_task = np.zeros(CELLS, dtype=np.int64)
             cell_task[inside] = sorted_task[start:stop]
             tasks = torch.from_numpy(cell_task).to(self.device)
-            block = self.feature_map(torch.from_numpy(buffer).to(self.device), tasks)
+            block = self.feature_map(buffer.to(self.device), tasks)
             place = torch.from_numpy(inside * CELL_ROWS + slot[start:stop]).to(self.device)
             yield rows, place, block, tasks
 

@@ -97,8 +97,8 @@ class Mixing(nn.Module):
 
 
 @dataclass(frozen=True)
-class Mixture:
-    """The mixture prior before training: component i of task t is N(sharing_t mu_i, variance_t)."""
+class TaskStructure:
+    """Who learns from whom, and how much, before training: component i of task t is N(sharing_t mu_i, variance_t)."""
 
     alpha: Tensor  # (T, T) mixing weights, zero diagonal, rows sum to 1
     sharing: Tensor  # (T,) r_t

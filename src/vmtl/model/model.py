@@ -25,7 +25,7 @@ from vmtl.model.encoders import Encoder, GroupedLinear, KernelEncoder, LinearEnc
 from vmtl.model.heads import AmortisedHead, DirectHead, Head, class_statistics
 from vmtl.model.likelihoods import Categorical, GaussianNoise, Likelihood
 from vmtl.model.method import Method
-from vmtl.model.mixing import Mixing, Mixture
+from vmtl.model.mixing import Mixing, TaskStructure
 from vmtl.model.priors import PriorSettings, WPrior, make_w_prior
 from vmtl.model.priors.mixture_w import MixtureW
 from vmtl.model.task_weighting import WEIGHTINGS
@@ -111,13 +111,13 @@ class Model(nn.Module):
         weighting = self.method.weighting if layout.is_classification else "equal"
         self.weighting = WEIGHTINGS[weighting](self.n_tasks)
 
-    def start_from(self, mixture: Mixture) -> None:
+    def start_from(self, structure: TaskStructure) -> None:
         """Begin at inferred mixing weights and sharing strengths instead of uniform ones."""
         for mixing in (self.mixing_w, self.mixing_z):
             if mixing is not None:
-                mixing.start_from(mixture.alpha.to(self.task_rows))
+                mixing.start_from(structure.alpha.to(self.task_rows))
         if isinstance(self.prior_w, MixtureW):
-            self.prior_w.start_from(mixture)
+            self.prior_w.start_from(structure)
 
     def prior_settings(self) -> PriorSettings:
         """How the priors of this model are read."""

@@ -1,11 +1,12 @@
 """What a model is worth, for people: figures as Matplotlib axes, tables, and one page that holds them all.
 
->>> from vmtl.report import gather, plot_relatedness, plot_reliability, render
+>>> from vmtl.evaluation import gather
+>>> from vmtl.report import plot_relatedness, plot_reliability, render
 """
 
-from vmtl.evaluation.comparison import Gain, Labelled, compare, count_repeated, gains, lead, names_to_compare
-from vmtl.evaluation.evidence import Evidence, gather, perfect_ece
-from vmtl.evaluation.intervals import Interval
+import warnings
+
+from vmtl import evaluation
 from vmtl.report.arrows import Arrow, Control, arrows, clear_arrows, even_weight, fit_control
 from vmtl.report.page import render
 from vmtl.report.plots.learning import plot_learning
@@ -19,24 +20,36 @@ from vmtl.report.plots.scores import (
     plot_uncertainty,
 )
 
-__all__ = [
-    "Arrow",
-    "Control",
+#: Names that 0.1.0 had here; their place is ``vmtl.evaluation``.
+_MOVED = (
     "Evidence",
     "Gain",
     "Interval",
     "Labelled",
-    "arrows",
-    "clear_arrows",
     "compare",
     "count_repeated",
-    "even_weight",
-    "fit_control",
     "gains",
     "gather",
     "lead",
     "names_to_compare",
     "perfect_ece",
+)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MOVED:
+        raise AttributeError(f"module 'vmtl.report' has no attribute {name!r}")
+    warnings.warn(f"import {name} from vmtl.evaluation; vmtl.report will lose it", FutureWarning, stacklevel=2)
+    return getattr(evaluation, name)
+
+
+__all__ = [
+    "Arrow",
+    "Control",
+    "arrows",
+    "clear_arrows",
+    "even_weight",
+    "fit_control",
     "plot_arrows",
     "plot_confusion",
     "plot_control",

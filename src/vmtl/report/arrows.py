@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
 
-from vmtl._utils.types import Array
+from vmtl._utils.types import Array, MatrixLike
+from vmtl.estimators.base import BaseMultiTask
 from vmtl.report.style import short
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: Weights that differ by less are called even.
 ABOUT = 0.02
@@ -45,15 +49,13 @@ class Control:
         return float(self.shuffled.max())
 
 
-def arrows(weights: Any) -> list[Arrow]:
+def arrows(weights: pd.DataFrame) -> list[Arrow]:
     """The off-diagonal entries of a (T, T) DataFrame, largest first; none for a method without mixing weights."""
     values, names = np.asarray(weights), [str(name) for name in weights.index]
     if not values.any():
         return []
-    found = [
-        Arrow(names[t], names[i], float(values[t, i])) for t in range(len(names)) for i in range(len(names)) if t != i
-    ]
-    return sorted(found, key=lambda arrow: -arrow.weight)
+    pairs = [(t, i) for t in range(len(names)) for i in range(len(names)) if t != i]
+    return sorted((Arrow(names[t], names[i], float(values[t, i])) for t, i in pairs), key=lambda arrow: -arrow.weight)
 
 
 def even_weight(n_tasks: int) -> float:
@@ -61,17 +63,17 @@ def even_weight(n_tasks: int) -> float:
     return 1 / max(n_tasks - 1, 1)
 
 
-def clear_arrows(weights: Any, control: Control | None = None) -> list[Arrow]:
+def clear_arrows(weights: pd.DataFrame, control: Control | None = None) -> list[Arrow]:
     """The arrows that tell something: those beyond the control; without one, all, unless every weight is about even."""
-    found, even = arrows(weights), even_weight(len(weights))
+    every_arrow, even = arrows(weights), even_weight(len(weights))
     if control is not None:
-        return [arrow for arrow in found if arrow.weight > max(control.noise, even + ABOUT)]
-    return found if any(abs(arrow.weight - even) > ABOUT for arrow in found) else []
+        return [arrow for arrow in every_arrow if arrow.weight > max(control.noise, even + ABOUT)]
+    return every_arrow if any(abs(arrow.weight - even) > ABOUT for arrow in every_arrow) else []
 
 
 def fit_control(
-    model: Any,
-    X: Any,
+    model: BaseMultiTask,
+    X: MatrixLike,
     y: Array,
     tasks: Array,
     repeats: int = 3,
@@ -94,11 +96,11 @@ def _shuffle_inside(values: Array, group: Array, rng: np.random.Generator) -> Ar
     """``values`` permuted among the rows of each group."""
     out = np.array(values)
     for name in dict.fromkeys(group.tolist()):
-        own = np.flatnonzero(group == name)
-        out[own] = out[rng.permutation(own)]
+        members = np.flatnonzero(group == name)
+        out[members] = out[rng.permutation(members)]
     return out
 
 
-def _refit_alpha(model: Any, X: Any, y: Array, tasks: Array) -> Array:
+def _refit_alpha(model: BaseMultiTask, X: MatrixLike, y: Array, tasks: Array) -> Array:
     weights: Array = clone(model).set_params(verbose=0).fit(X, y, tasks=tasks).alpha_.to_numpy()
     return weights

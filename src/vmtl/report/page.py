@@ -5,25 +5,24 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 
-from vmtl._utils.messages import listed
+from vmtl._utils.messages import counted, first_few, quoted
+from vmtl.estimators.base import BaseMultiTask
 from vmtl.evaluation.evidence import Evidence
 from vmtl.report.arrows import Control, arrows, clear_arrows
 from vmtl.report.sections.model import learning_section, relatedness_section, settings_section
 from vmtl.report.sections.scores import error_section, gain_section, score_section, trust_section
 from vmtl.report.sections.section import Section
-from vmtl.report.style import count
 
 
 def render(
-    model: Any,
+    model: BaseMultiTask,
     evidence: Evidence,
     others: Mapping[str, Evidence] | None = None,
     control: Control | None = None,
-    facts: Mapping[str, Any] | None = None,
+    facts: Mapping[str, object] | None = None,
     title: str = "Multi-task report",
     warnings: Sequence[str] = (),
 ) -> str:
@@ -64,16 +63,16 @@ def _resource(name: str) -> str:
     return files("vmtl.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def _subtitle(model: Any, evidence: Evidence) -> str:
+def _subtitle(model: BaseMultiTask, evidence: Evidence) -> str:
     kind = "classification" if evidence.p is not None else "regression"
-    tasks, rows = count(len(model.tasks_), "task"), count(len(evidence.y), "labelled row")
+    tasks, rows = counted(len(model.tasks_), "task"), counted(len(evidence.y), "labelled row")
     new = evidence.tasks[len(model.tasks_) :]
-    strange = f"; not in training, so predicted as the average task: {listed(new)}" if new else ""
+    strange = f"; not in training, so predicted as the average task: {quoted(new)}" if new else ""
     return f"{model.method_.name}, {kind} of {tasks}, scored on {rows}{strange}"
 
 
 def _cards(
-    model: Any, evidence: Evidence, helped: Section | None, control: Control | None
+    model: BaseMultiTask, evidence: Evidence, helped: Section | None, control: Control | None
 ) -> list[tuple[str, str, str]]:
     """The page in a few numbers: label, number, remark."""
     overall = evidence.score(np.arange(len(evidence.y)))
@@ -82,7 +81,7 @@ def _cards(
     if len(values) > 1:
         worst = (min if evidence.p is not None else max)(values.values())
         weakest = [evidence.tasks[t] for t, value in values.items() if value == worst]
-        cards.append(("weakest task" if len(weakest) == 1 else "weakest tasks", f"{worst:.3f}", _few(weakest)))
+        cards.append(("weakest task" if len(weakest) == 1 else "weakest tasks", f"{worst:.3f}", first_few(weakest)))
     if evidence.p is not None:
         scores = evidence.scores(np.arange(len(evidence.y)))
         cards.append(("calibration error", f"{scores['ece']:.3f}", f"a perfect model: {scores['ece_perfect']:.3f}"))
@@ -96,8 +95,3 @@ def _cards(
             ("tasks helped", str(verdicts.count("helped")), f"{verdicts.count('hurt')} hurt, of {len(verdicts)}")
         )
     return cards
-
-
-def _few(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

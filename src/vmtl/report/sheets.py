@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -68,10 +67,10 @@ def text(value: object, look: str = "") -> Cell:
     return Cell(str(value), str(value), look)
 
 
-def interval(found: Interval, look: str = "") -> Cell:
+def interval(score: Interval, look: str = "") -> Cell:
     """``value (low to high)``, sorted by the value."""
-    ends = f" ({found.low:.3f}{TO}{found.high:.3f})" if math.isfinite(found.low) else ""
-    return Cell(f"{found.value:.3f}{ends}", found.value, f"number {look}".strip())
+    ends = f" ({score.low:.3f}{TO}{score.high:.3f})" if math.isfinite(score.low) else ""
+    return Cell(f"{score.value:.3f}{ends}", score.value, f"number {look}".strip())
 
 
 def full_name(name: str) -> str:
@@ -89,11 +88,11 @@ def score_sheet(evidence: Evidence) -> Sheet:
     rows = [
         (
             text(name),
-            Cell(str(len(own)), len(own), "number"),
-            interval(evidence.score(own)),
-            *(_further(column, found.get(column, math.nan)) for column in further),
+            Cell(str(len(group)), len(group), "number"),
+            interval(evidence.score(group)),
+            *(_further(column, of_group.get(column, math.nan)) for column in further),
         )
-        for (name, own), found in zip(groups, scores, strict=True)
+        for (name, group), of_group in zip(groups, scores, strict=True)
     ]
     is_class = evidence.p is not None
     names = _NAMES if is_class else {**_NAMES, "nll": "negative log-likelihood"}
@@ -107,17 +106,17 @@ def _further(column: str, value: float) -> Cell:
     return Cell(f"{cell.text} †", value, "number hurt") if column == "nmse" and 1 < value < math.inf else cell
 
 
-def method_sheet(model_name: str, evidence: Evidence, others: Mapping[str, Evidence]) -> Sheet:
+def method_sheet(name_of_model: str, evidence: Evidence, others: Mapping[str, Evidence]) -> Sheet:
     """Methods by tasks, or turned where tasks are many: the main score, the best of each task marked."""
-    found = {f"{full_name(model_name)} (this model)": evidence, **{full_name(n): e for n, e in others.items()}}
+    methods = {f"{name_of_model} (this model)": evidence, **{full_name(n): e for n, e in others.items()}}
     tasks, is_class = evidence.present, evidence.p is not None
-    found = dict(sorted(found.items(), key=lambda item: item[1].mean_score(), reverse=is_class))
-    values = {name: [e.score(e.rows(t)) for t in tasks] for name, e in found.items()}
+    methods = dict(sorted(methods.items(), key=lambda item: item[1].mean_score(), reverse=is_class))
+    values = {name: [e.score(e.rows(t)) for t in tasks] for name, e in methods.items()}
     pick = max if is_class else min
-    best = [pick(values[name][k].value for name in found) for k in range(len(tasks))]
+    best = [pick(scores[k].value for scores in values.values()) for k in range(len(tasks))]
     grid = []
     for name, scores in values.items():
-        mean = number(found[name].mean_score())
+        mean = number(methods[name].mean_score())
         grid.append((mean, *(interval(s, "best" if s.value == best[k] else "") for k, s in enumerate(scores))))
     heads = ("mean over tasks", *(evidence.tasks[t] for t in tasks))
     caption = f"{evidence.measure} of every method and task, best mean first"
@@ -129,18 +128,18 @@ def method_sheet(model_name: str, evidence: Evidence, others: Mapping[str, Evide
     return Sheet("methods", caption, ("method", *heads), rows, remark)
 
 
-def gain_sheet(found: Sequence[Gain], evidence: Evidence, alone: Evidence) -> Sheet:
+def gain_sheet(of_tasks: Sequence[Gain], evidence: Evidence, alone: Evidence) -> Sheet:
     """Every task alone and with the others."""
     rows = []
-    for t, gain in zip(evidence.present, found, strict=True):
-        own = evidence.rows(t)
+    for t, gain in zip(evidence.present, of_tasks, strict=True):
+        task_rows = evidence.rows(t)
         share = Interval(100 * gain.gain.value, 100 * gain.gain.low, 100 * gain.gain.high)
         ends = f" ({share.low:+.1f}{TO}{share.high:+.1f})" if math.isfinite(share.low) else ""
         rows.append(
             (
                 text(gain.task),
-                number(alone.score(own).value),
-                number(evidence.score(own).value),
+                number(alone.score(task_rows).value),
+                number(evidence.score(task_rows).value),
                 Cell(f"{share.value:+.1f}{ends}", share.value, "number"),
                 text(gain.verdict, gain.verdict.replace(" ", "-")),
             )
@@ -150,10 +149,10 @@ def gain_sheet(found: Sequence[Gain], evidence: Evidence, alone: Evidence) -> Sh
     return Sheet("gains", "What every task gains from the others", columns, tuple(rows))
 
 
-def arrow_sheet(found: Sequence[Arrow], clear: Sequence[Arrow], control: Control | None) -> Sheet:
+def arrow_sheet(strongest_first: Sequence[Arrow], clear: Sequence[Arrow], control: Control | None) -> Sheet:
     """The strongest arrows, each against the noise of the control; ``clear`` are those beyond it."""
     rows = []
-    for arrow in found[:MOST_ARROWS]:
+    for arrow in strongest_first[:MOST_ARROWS]:
         row = [text(arrow.learner), text(arrow.teacher), number(arrow.weight, 2)]
         if control is not None:
             beyond = arrow in clear
@@ -163,7 +162,7 @@ def arrow_sheet(found: Sequence[Arrow], clear: Sequence[Arrow], control: Control
     return Sheet("arrows", "Who learns from whom, strongest first", columns, tuple(rows))
 
 
-def fact_sheet(name: str, caption: str, facts: Mapping[str, Any]) -> Sheet:
+def fact_sheet(name: str, caption: str, facts: Mapping[str, object]) -> Sheet:
     """Names and values."""
     rows = tuple((text(key), text(value)) for key, value in facts.items())
     return Sheet(name, caption, ("name", "value"), rows)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 INK, MUTED, LINE = "#1d2433", "#69728a", "#dde1ea"
 ACCENT, WARM, GOOD, BAD = "#3b73e6", "#d9652c", "#23935f", "#cc3b50"
@@ -57,7 +60,7 @@ def look() -> Iterator[None]:
         yield
 
 
-def axes(ax: Any, height: float = 3.2) -> Any:
+def axes(ax: Axes | None, height: float = 3.2) -> Axes:
     """``ax``, or the axes of a new figure."""
     if ax is not None:
         return ax
@@ -84,11 +87,6 @@ def name_height(names: Iterable[object]) -> float:
     return 0.05 * max((len(short(name)) for name in names), default=0)
 
 
-def plain(value: float) -> str:
+def three_digits(value: float) -> str:
     """Three digits, without an exponent up to a million."""
     return f"{float(f'{value:.3g}'):,g}"
-
-
-def count(n: int, noun: str) -> str:
-    """``1 row``, ``2 rows``."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -6,16 +6,15 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from vmtl._utils.progress_bar import ShowProgress, progress_bar
 from vmtl._utils.types import Array
 from vmtl.data.problem import Problem
 from vmtl.datasets.images import image_folder
 from vmtl.vision.backbones import Backbone, load_backbone
 from vmtl.vision.cache import FeatureCache, content_key
-from vmtl.vision.progress import image_progress
 from vmtl.vision.transform import BrokenImageError, decode_image
 
 _ADVICE = "repair it, or leave such images out with skip_broken (--skip-broken)"
@@ -55,16 +54,22 @@ def extract_features(
     if isinstance(backbone, str):
         backbone = load_backbone(backbone, weights=weights, n_threads=n_threads)
     files = [str(file) for file in np.asarray(problem.X)[:, 0]]
+    with FeatureCache(cache) as store, progress_bar("Features", len(files), visible=progress, unit="images") as show:
+        X, kept, n_cached = _embed_all(files, backbone, store, skip_broken, show)
+    broken = tuple(files[row] for row in sorted(set(range(len(files))) - set(kept)))
+    return Extraction(replace(problem.subset(kept), X=X), broken, n_cached, time.monotonic() - start)
+
+
+def _embed_all(
+    files: list[str], backbone: Backbone, store: FeatureCache, skip_broken: bool, show: ShowProgress
+) -> tuple[Array, list[int], int]:
+    """Features, mapped from a nameless file; the numbers of the images that have them; how many were in the cache."""
     kept: list[int] = []
     n_cached = 0
-    with (
-        FeatureCache(cache) as store,
-        tempfile.TemporaryFile(dir=store.path.parent) as rows,
-        image_progress(len(files), shown=progress) as advance,
-    ):
+    with tempfile.TemporaryFile(dir=store.path.parent) as rows:
         for row, file in enumerate(files):
             try:
-                vector, was_cached = _one(file, backbone, store)
+                vector, was_cached = _embed(file, backbone, store)
             except BrokenImageError:
                 if not skip_broken:
                     raise
@@ -72,23 +77,22 @@ def extract_features(
                 rows.write(vector.tobytes())
                 kept.append(row)
                 n_cached += was_cached
-            advance()
+            show()
         if not kept:
             raise ValueError(f"None of the {len(files)} images can be read; check the folder.")
         rows.flush()
-        X = np.memmap(rows, dtype=np.float32, mode="r").reshape(len(kept), -1)
-    broken = tuple(files[row] for row in sorted(set(range(len(files))) - set(kept)))
-    return Extraction(replace(problem.subset(kept), X=X), broken, n_cached, time.monotonic() - start)
+        return np.memmap(rows, dtype=np.float32, mode="r").reshape(len(kept), -1), kept, n_cached
 
 
-def _one(file: str, backbone: Backbone, store: FeatureCache) -> tuple[Array, bool]:
+def _embed(file: str, backbone: Backbone, store: FeatureCache) -> tuple[Array, bool]:
+    """The features of one image, and whether they were in the cache."""
     try:
         data = Path(file).read_bytes()
         key = content_key(data, backbone.recipe)
         cached = store.get(key)
         if cached is not None:
             return cached, True
-        image: Any = decode_image(data)
+        image = decode_image(data)
     except (OSError, BrokenImageError) as error:
         raise BrokenImageError(f"Image {file} cannot be read ({error}); {_ADVICE}.") from error
     vector = np.asarray(backbone.embed(backbone.transform(image)[None])[0], dtype=np.float32)

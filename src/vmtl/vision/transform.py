@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vmtl._utils.types import Array
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 class BrokenImageError(ValueError):
@@ -24,14 +27,14 @@ class Transform:
     mean: tuple[float, float, float] = (127.0, 127.0, 127.0)
     scale: tuple[float, float, float] = (128.0, 128.0, 128.0)
 
-    def __call__(self, image: Any) -> Array:
+    def __call__(self, image: Image) -> Array:
         """(3, size, size) float32 of a PIL image in RGB."""
-        from PIL import Image
+        from PIL.Image import Resampling
 
         short = round(self.size / self.crop)
         ratio = short / min(image.size)
         width, height = (max(short, round(side * ratio)) for side in image.size)
-        image = image.resize((width, height), Image.Resampling.BICUBIC)
+        image = image.resize((width, height), Resampling.BICUBIC)
         left, top = (width - self.size) // 2, (height - self.size) // 2
         image = image.crop((left, top, left + self.size, top + self.size))
         pixels = np.asarray(image, dtype=np.float32)  # (size, size, 3)
@@ -44,14 +47,14 @@ IMAGENET = Transform(mean=(123.675, 116.28, 103.53), scale=(58.395, 57.12, 57.37
 SCALINGS = {"lite": LITE, "imagenet": IMAGENET}
 
 
-def decode_image(data: bytes) -> Any:
+def decode_image(data: bytes) -> Image:
     """The PIL image in RGB that the bytes of a file hold."""
     try:
-        from PIL import Image
+        from PIL import Image as pillow
     except ImportError as error:
         raise ImportError('Reading images needs pillow; run pip install "vmtl[vision]".') from error
     try:
-        with Image.open(io.BytesIO(data)) as image:
+        with pillow.open(io.BytesIO(data)) as image:
             return image.convert("RGB")
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, pillow.DecompressionBombError) as error:
         raise BrokenImageError(str(error)) from error

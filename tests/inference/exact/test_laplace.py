@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from torch.nn import functional as F
 
 from vmtl.inference.exact import laplace
-from vmtl.inference.exact.laplace import left_out, mode, posterior_blocks
+from vmtl.inference.exact.laplace import leave_one_out_logits, posterior_blocks, posterior_mode
 
 
 def problem(n: int = 40, classes: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -22,7 +22,7 @@ def problem(n: int = 40, classes: int = 3, seed: int = 0) -> tuple[torch.Tensor,
 
 def test_the_mode_is_that_of_penalised_logistic_regression():
     x, y, weight = problem()
-    found, _ = mode(x @ x.T, y, 3, weight)
+    found, _ = posterior_mode(x @ x.T, y, 3, weight)
     model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=5000)
     model.fit(x.numpy(), y.numpy(), sample_weight=weight.numpy())
     expected = torch.as_tensor(x.numpy() @ model.coef_.T)
@@ -36,7 +36,7 @@ def test_the_mode_solves_its_own_equation(scale, size):
     _, y, weight = problem()
     x = torch.as_tensor(np.random.default_rng(1).normal(size=(40, size)))
     kernel = scale**2 * (x @ x.T)
-    logits, solved = mode(kernel, y, 3, weight)
+    logits, solved = posterior_mode(kernel, y, 3, weight)
     torch.testing.assert_close(logits, kernel @ solved, rtol=0, atol=1e-3)
     own = weight[:, None] * (F.one_hot(y, 3) - logits.softmax(-1))
     torch.testing.assert_close(x.T @ solved, x.T @ own, rtol=0, atol=1e-3)
@@ -49,12 +49,12 @@ def test_left_out_predictions_are_close_to_refitting(classes, shared, tolerance,
         monkeypatch.setattr(laplace, "MAX_COST", 0.0)
     x, y, weight = problem(60, classes)
     kernel = 2 * (x @ x.T)
-    seen, _ = mode(kernel, y, classes, weight)
-    moved = left_out(kernel, seen, seen.softmax(-1), y, weight)
+    seen, _ = posterior_mode(kernel, y, classes, weight)
+    moved = leave_one_out_logits(kernel, seen, seen.softmax(-1), y, weight)
     refitted = torch.empty_like(seen)
     for n in range(60):
         others = torch.arange(60) != n
-        _, solved = mode(kernel[others][:, others], y[others], classes, weight[others])
+        _, solved = posterior_mode(kernel[others][:, others], y[others], classes, weight[others])
         refitted[n] = kernel[n, others] @ solved
     score = {name: float(F.cross_entropy(v, y)) for name, v in [("seen", seen), ("moved", moved), ("true", refitted)]}
     assert score["seen"] < score["true"] - 0.05
@@ -66,7 +66,7 @@ def test_left_out_predictions_are_close_to_refitting(classes, shared, tolerance,
 def test_blocks_of_the_posterior_are_those_of_the_dense_inverse():
     x, y, weight = problem(12, 3)
     kernel = x @ x.T + torch.eye(12)
-    p = mode(kernel, y, 3, weight)[0].softmax(-1)
+    p = posterior_mode(kernel, y, 3, weight)[0].softmax(-1)
     inverse = torch.linalg.inv(kernel).contiguous()
     precision = torch.kron(inverse, torch.eye(3, dtype=torch.float64))  # the classes of row 0, of row 1, ...
     for n in range(12):
@@ -79,6 +79,6 @@ def test_blocks_of_the_posterior_are_those_of_the_dense_inverse():
 def test_a_row_that_nobody_resembles_is_predicted_by_the_prior():
     kernel = torch.eye(4, dtype=torch.float64) * 3
     y, weight = torch.tensor([0, 1, 1, 0]), torch.ones(4, dtype=torch.float64)
-    seen, _ = mode(kernel, y, 2, weight)
-    moved = left_out(kernel, seen, seen.softmax(-1), y, weight)
+    seen, _ = posterior_mode(kernel, y, 2, weight)
+    moved = leave_one_out_logits(kernel, seen, seen.softmax(-1), y, weight)
     assert float(moved.abs().max()) < 0.5 * float(seen.abs().max())

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from helpers.priors import PROBLEMS, assert_same, context_with_logits, make_context, random_gaussian
 from vmtl.model.distributions import Gaussian, standard_normal_kl
-from vmtl.model.mixing import Mixture
+from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors import PriorSettings
 from vmtl.model.priors.conditional_mixture_w import ConditionalMixtureW
 from vmtl.model.priors.mixture_w import MixtureW
@@ -20,7 +20,7 @@ SHARING, VARIANCE = (torch.tensor(value, dtype=torch.float64) for value in ([0.9
 def make_prior(class_mask: Tensor, gradient: str = "detached") -> ConditionalMixtureW:
     settings = PriorSettings(sharing=None, gradient_w=gradient)  # type: ignore[arg-type]
     prior = ConditionalMixtureW(settings, class_mask, SIZE).double()
-    prior.start_from(Mixture(torch.zeros(3, 3), SHARING, VARIANCE, torch.zeros(3, 3)))
+    prior.start_from(TaskStructure(torch.zeros(3, 3), SHARING, VARIANCE, torch.zeros(3, 3)))
     return prior
 
 
@@ -62,7 +62,7 @@ def test_two_tasks_give_the_conditional_law_of_a_joint_gaussian() -> None:
     rho = 0.7
     prior = ConditionalMixtureW(PriorSettings(sharing=None), torch.ones(2, 1, dtype=torch.bool), SIZE).double()
     both = torch.full((2,), rho), torch.full((2,), 1 - rho**2)
-    prior.start_from(Mixture(torch.eye(2).flip(0), *both, torch.zeros(2, 2)))
+    prior.start_from(TaskStructure(torch.eye(2).flip(0), *both, torch.zeros(2, 2)))
     q_w = random_gaussian(2, 1, SIZE)
     mean, variance = prior.marginal(q_w, torch.eye(2, dtype=torch.float64).flip(0))
     torch.testing.assert_close(mean[0], rho * q_w.mean[1], rtol=1e-6, atol=1e-7)

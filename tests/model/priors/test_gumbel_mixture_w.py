@@ -8,7 +8,7 @@ import torch
 from helpers.priors import PROBLEMS, assert_same, context_with_logits, make_context, random_gaussian
 from vmtl.config.choices import FORMS
 from vmtl.model.distributions import Gaussian, standard_normal_kl
-from vmtl.model.mixing import Mixture
+from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors import PriorSettings
 from vmtl.model.priors.gumbel_mixture_w import GumbelMixtureW
 
@@ -64,7 +64,7 @@ def test_the_bound_of_all_classes_at_once_is_that_of_each(sharing: float, gradie
 
 def test_a_given_strength_stays() -> None:
     prior = GumbelMixtureW(PriorSettings(sharing=0.6), torch.ones(3, 1, dtype=torch.bool), SIZE)
-    prior.start_from(Mixture(torch.zeros(3, 3), torch.zeros(3), torch.ones(3), torch.zeros(3, 3)))
+    prior.start_from(TaskStructure(torch.zeros(3, 3), torch.zeros(3), torch.ones(3), torch.zeros(3, 3)))
     torch.testing.assert_close(prior.sharing, torch.full((3,), 0.6))
     torch.testing.assert_close(prior.variance, torch.full((3,), 0.64))
     with pytest.raises(ValueError, match="needs a sharing strength; give one between 0 and 1"):

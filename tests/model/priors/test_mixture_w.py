@@ -10,7 +10,7 @@ from helpers.priors import PROBLEMS, make_context, random_gaussian
 from vmtl.config.choices import FORMS
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Gaussian, standard_normal_kl
-from vmtl.model.mixing import Mixture
+from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors import PriorSettings, make_w_prior
 from vmtl.model.priors.conditional_mixture_w import ConditionalMixtureW
 from vmtl.model.priors.gumbel_mixture_w import GumbelMixtureW
@@ -24,7 +24,7 @@ def make_prior(rows: Rows, sharing: float | None, **options: object) -> MixtureW
     prior = make_w_prior("gumbel_mixture", settings, rows.class_mask, SIZE).double()
     assert isinstance(prior, MixtureW)
     r, v = (torch.tensor(value, dtype=torch.float64) for value in ([0.9, 0.5, 0.2], [0.3, 0.8, 0.9]))
-    prior.start_from(Mixture(torch.zeros(3, 3), r, v, torch.zeros(3, 3)))
+    prior.start_from(TaskStructure(torch.zeros(3, 3), r, v, torch.zeros(3, 3)))
     return prior
 
 

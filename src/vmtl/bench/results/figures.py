@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vmtl.bench.results.rows import Row, collect
-from vmtl.bench.results.tables import PERCENT
+from vmtl.bench.results.table_rows import TableRow, collect_rows
+from vmtl.bench.results.text_table import PERCENT
 from vmtl.bench.run.records import Record
 from vmtl.bench.run.suite import Suite
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def suite_figures(suite: Suite, records: Mapping[str, Record]) -> list[str]:
     """SVG documents for a suite whose layout is a figure; none for plain tables."""
     draw = DRAWINGS.get(suite.layout)
-    rows = [row for row in collect(suite, records) if row.runs]
+    rows = [row for row in collect_rows(suite, records) if row.runs]
     return draw(suite, rows) if draw is not None and rows else []
 
 
-def _svg(draw: Callable[[Any], None], size: tuple[float, float] = (7.0, 4.0)) -> str:
+def _svg(draw: Callable[[Axes], None], size: tuple[float, float] = (7.0, 4.0)) -> str:
     """Draw on one pair of axes and return the SVG element."""
     import matplotlib
 
@@ -36,24 +39,24 @@ def _svg(draw: Callable[[Any], None], size: tuple[float, float] = (7.0, 4.0)) ->
     return svg[svg.index("<svg") :]
 
 
-def _curves(suite: Suite, rows: Sequence[Row]) -> list[str]:
+def _curves(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
     """The score against the fraction, one figure per data set that has more than one fraction."""
     figures = []
     unit = 100 if suite.metric in PERCENT else 1
     for data in dict.fromkeys(row.key.data for row in rows):
-        own = [row for row in rows if row.key.data == data]
-        if len({row.key.fraction for row in own}) < 2:
+        of_data = [row for row in rows if row.key.data == data]
+        if len({row.key.fraction for row in of_data}) < 2:
             continue
 
-        def draw(axes: Any, own: Sequence[Row] = own, data: str = data) -> None:
-            for label in dict.fromkeys((row.key.label, row.key.preset) for row in own):
-                line = [row for row in own if (row.key.label, row.key.preset) == label]
-                found = [row.interval(suite.metric) for row in line]
+        def draw(axes: Axes, of_data: Sequence[TableRow] = of_data, data: str = data) -> None:
+            for label in dict.fromkeys(row.key.label_and_preset for row in of_data):
+                line = [row for row in of_data if row.key.label_and_preset == label]
+                intervals = [row.interval(suite.metric) for row in line]
                 axes.errorbar(
                     [row.key.fraction for row in line],
-                    [unit * each.mean for each in found],
-                    yerr=[unit * (each.half or 0.0) for each in found],
-                    label=f"{label[0]} [{label[1]}]",
+                    [unit * interval.value for interval in intervals],
+                    yerr=[unit * float(np.nan_to_num(interval.half)) for interval in intervals],
+                    label=label,
                     capsize=2,
                 )
             axes.set(title=f"{suite.title}: {data}", xlabel="training data, %", ylabel=suite.metric)
@@ -63,15 +66,14 @@ def _curves(suite: Suite, rows: Sequence[Row]) -> list[str]:
     return figures
 
 
-def _losses(suite: Suite, rows: Sequence[Row]) -> list[str]:
+def _losses(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
     """Training NLL against the step, per data set."""
     figures = []
     for data in dict.fromkeys(row.key.data for row in rows):
 
-        def draw(axes: Any, data: str = data) -> None:
+        def draw(axes: Axes, data: str = data) -> None:
             for row in (row for row in rows if row.key.data == data):
-                curve = next(iter(row.runs.values()))["extras"].get("history")
-                if curve:
+                for curve in row.extras("history")[:1]:
                     axes.plot(curve["step"], curve["nll"], label=f"{row.key.label} {row.key.fraction:g} %")
             axes.set(title=f"{suite.title}: {data}", xlabel="step", ylabel="negative log-likelihood", yscale="log")
             axes.legend(fontsize=7)
@@ -80,41 +82,40 @@ def _losses(suite: Suite, rows: Sequence[Row]) -> list[str]:
     return figures
 
 
-def _attacks(suite: Suite, rows: Sequence[Row]) -> list[str]:
+def _attacks(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
     """Mean accuracy over tasks against the noise level."""
 
-    def draw(axes: Any) -> None:
+    def draw(axes: Axes) -> None:
         for row in rows:
-            found = [run["extras"]["attack"] for run in row.runs.values() if run["extras"]]
-            if found:
-                mean = np.mean([list(run["accuracy"].values()) for run in found], axis=(0, 1))
-                axes.plot(found[0]["levels"], 100 * mean, marker="o", label=f"{row.key.label} [{row.key.preset}]")
+            if attacks := row.extras("attack"):
+                mean = np.mean([list(attack["accuracy"].values()) for attack in attacks], axis=(0, 1))
+                axes.plot(attacks[0]["levels"], 100 * mean, marker="o", label=row.key.label_and_preset)
         axes.set(title=suite.title, xlabel="noise level, standard deviations", ylabel="accuracy, %")
         axes.legend(fontsize=7)
 
     return [_svg(draw)]
 
 
-def _heat_maps(suite: Suite, rows: Sequence[Row]) -> list[str]:
+def _heat_maps(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
     """alpha and beta of every row, mean over seeds."""
     figures = []
     for row in rows:
-        found = [run["extras"]["mixing"] for run in row.runs.values() if run["extras"]]
-        for name in ("alpha", "beta") if found and "alpha" in found[0] else ():
+        mixings = row.extras("mixing")
+        for name in ("alpha", "beta") if mixings and "alpha" in mixings[0] else ():
 
-            def draw(axes: Any, name: str = name, row: Row = row, found: list[Any] = found) -> None:
-                image = axes.imshow(np.mean([each[name] for each in found], axis=0), vmin=0, cmap="viridis")
-                tasks = [str(task) for task in found[0]["tasks"]]
+            def draw(axes: Axes, name: str = name, row: TableRow = row, mixings: list[Any] = mixings) -> None:
+                image = axes.imshow(np.mean([mixing[name] for mixing in mixings], axis=0), vmin=0, cmap="viridis")
+                tasks = [str(task) for task in mixings[0]["tasks"]]
                 axes.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
                 axes.set_yticks(range(len(tasks)), tasks)
-                axes.set_title(f"{name}: {row.key.label} [{row.key.preset}], {row.key.data} {row.key.fraction:g} %")
+                axes.set_title(f"{name}: {row.key.label_and_preset}, {row.key.data} {row.key.fraction:g} %")
                 axes.figure.colorbar(image)
 
             figures.append(_svg(draw, (5.0, 4.0)))
     return figures
 
 
-DRAWINGS: dict[str, Callable[[Suite, Sequence[Row]], list[str]]] = {
+DRAWINGS: dict[str, Callable[[Suite, Sequence[TableRow]], list[str]]] = {
     "variants": _curves,
     "history": _losses,
     "attack": _attacks,

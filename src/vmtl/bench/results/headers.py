@@ -1,10 +1,11 @@
-"""The lines above and below a table that say how its numbers were made."""
+"""The lines above and below a table that say where its numbers come from."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vmtl.bench.results.rows import Row
+from vmtl._utils.messages import first_few
+from vmtl.bench.results.table_rows import TableRow
 from vmtl.bench.run.suite import Suite
 
 PAPER_FEATURES = "VGG16"
@@ -12,7 +13,7 @@ PAPER_FEATURES = "VGG16"
 TRUE_PERCENT = {5: "78 images, 3.1 %", 10: "151 images, 6.0 %", 20: "300 images, 11.8 %"}
 
 
-def header_lines(suite: Suite, rows: Sequence[Row]) -> tuple[str, ...]:
+def header_lines(suite: Suite, rows: Sequence[TableRow]) -> tuple[str, ...]:
     """Data, features, splits, seeds, selection and reduced steps of the rows."""
     runs = [run for row in rows for run in row.runs.values()]
     lines = [suite.header] if suite.header else []
@@ -21,7 +22,7 @@ def header_lines(suite: Suite, rows: Sequence[Row]) -> tuple[str, ...]:
     files = sorted({f"{run['data']['file']} ({run['data']['n_features']} features)" for run in runs})
     sizes = sorted({f"{run['data']['n_train']} / {run['data']['n_test']}" for run in runs})
     key = rows[0].key
-    lines.append(f"Rows from {', '.join(files)}; training / test rows: {_few(sizes)}.")
+    lines.append(f"Rows from {', '.join(files)}; training / test rows: {first_few(sizes)}.")
     if any(run["job"]["source"] == "stand-in" for run in runs):
         lines.append("SYNTHETIC STAND-IN: the data folder lacks this set; these numbers only show that the suite runs.")
     elif any(run["job"]["smoke"] for run in runs):
@@ -34,11 +35,7 @@ def header_lines(suite: Suite, rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _few(items: Sequence[str], most: int = 3) -> str:
-    return ", ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")
-
-
-def _protocol(rows: Sequence[Row]) -> str:
+def _protocol(rows: Sequence[TableRow]) -> str:
     seeds = sorted({seed for row in rows for seed in row.runs})
     rules = sorted({row.key.selection for row in rows if not row.key.is_reference})
     what = "seeds" if rows[0].key.split == "paper" else "random splits"
@@ -55,10 +52,8 @@ def _protocol(rows: Sequence[Row]) -> str:
     return f"{text} Shorter training than the preset's own: {'; '.join(steps)}." if steps else text
 
 
-def missing_note(rows: Sequence[Row]) -> list[str]:
+def missing_note(rows: Sequence[TableRow]) -> list[str]:
     """What has not been run, and what diverged."""
     missing = sum(row.n_wanted - len(row.runs) for row in rows)
     notes = [f"{missing} jobs of this table have no record yet."] if missing else []
-    return notes + [
-        f"{row.key.label} [{row.key.preset}]: {row.diverged} runs diverged." for row in rows if row.diverged
-    ]
+    return notes + [f"{row.key.label_and_preset}: {row.diverged} runs diverged." for row in rows if row.diverged]

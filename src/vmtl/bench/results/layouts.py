@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from vmtl.bench.results.headers import header_lines, missing_note
 from vmtl.bench.results.main_table import method_tables
-from vmtl.bench.results.rows import Row, collect, find_paper
-from vmtl.bench.results.statistics import t_interval
-from vmtl.bench.results.tables import Table, number, with_interval
+from vmtl.bench.results.table_rows import TableRow, collect_rows, find_paper
+from vmtl.bench.results.text_table import Table, number, with_interval
 from vmtl.bench.run.records import Record
 from vmtl.bench.run.suite import Suite
+from vmtl.data.subsampling import evenly_spaced
+from vmtl.evaluation.intervals import of_mean
 
 #: Rows of a loss table.
 HISTORY_ROWS = 12
@@ -20,22 +22,22 @@ HISTORY_ROWS = 12
 
 def suite_tables(suite: Suite, records: Mapping[str, Record]) -> list[Table]:
     """The suite's tables; a pure function of its records."""
-    return LAYOUTS[suite.layout](suite, collect(suite, records))
+    return LAYOUTS[suite.layout](suite, collect_rows(suite, records))
 
 
-def _by_data(rows: Sequence[Row]) -> list[list[Row]]:
+def _by_data(rows: Sequence[TableRow]) -> list[list[TableRow]]:
     names = dict.fromkeys((row.key.data, row.key.split) for row in rows)
     return [[row for row in rows if (row.key.data, row.key.split) == name] for name in names]
 
 
-def _wide_tables(suite: Suite, rows: Sequence[Row]) -> list[Table]:
+def _wide_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
     """One table per data set: methods and variants down, fractions across; ours, then the paper's."""
     tables = []
-    for own in _by_data(rows):
-        fractions = sorted({row.key.fraction for row in own})
+    for of_data in _by_data(rows):
+        fractions = sorted({row.key.fraction for row in of_data})
         lines: dict[tuple[str, str], dict[float, str]] = {}
         notes: dict[str, None] = {}
-        for row in own:
+        for row in of_data:
             cell = with_interval(row.interval(suite.metric), suite.metric)
             paper = find_paper(suite, row.key, suite.metric)
             if paper is not None and "average" in paper.mean:
@@ -44,14 +46,13 @@ def _wide_tables(suite: Suite, rows: Sequence[Row]) -> list[Table]:
             lines.setdefault((row.key.label, row.key.preset), {})[row.key.fraction] = cell
         body = [(*name, *(cells.get(f, "–") for f in fractions)) for name, cells in lines.items()]
         columns = ("method", "preset", *(f"{suite.metric} at {f:g} %" for f in fractions))
-        title = f"{suite.title}: {own[0].key.data}"
-        tables.append(
-            Table(title, columns, tuple(body), header_lines(suite, own), (*notes, *suite.notes, *missing_note(own)))
-        )
+        title = f"{suite.title}: {of_data[0].key.data}"
+        footnotes = (*notes, *suite.notes, *missing_note(of_data))
+        tables.append(Table(title, columns, tuple(body), header_lines(suite, of_data), footnotes))
     return tables
 
 
-def _runtime_tables(suite: Suite, rows: Sequence[Row]) -> list[Table]:
+def _runtime_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
     """Seconds per training step and per 1,000 test rows, ours on one thread beside the paper's."""
     body = []
     for row in rows:
@@ -70,53 +71,46 @@ def _runtime_tables(suite: Suite, rows: Sequence[Row]) -> list[Table]:
     return [Table(suite.title, columns, tuple(body), header_lines(suite, rows), notes)]
 
 
-def _history_tables(suite: Suite, rows: Sequence[Row]) -> list[Table]:
+def _history_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
     """Negative log-likelihood on the training batches against the step, mean over seeds."""
     tables = []
-    for own in _by_data(rows):
-        curves = {
-            f"{row.key.label} {row.key.fraction:g} %": [
-                run["extras"]["history"] for run in row.runs.values() if run["extras"]
-            ]
-            for row in own
-        }
-        curves = {name: found for name, found in curves.items() if found}
+    for of_data in _by_data(rows):
+        all_curves = {f"{row.key.label} {row.key.fraction:g} %": row.extras("history") for row in of_data}
+        curves = {name: histories for name, histories in all_curves.items() if histories}
         steps = next(iter(curves.values()))[0]["step"] if curves else []
-        shown = (
-            np.unique(np.linspace(0, max(len(steps) - 1, 0), HISTORY_ROWS).astype(int)) if steps else np.zeros(0, int)
-        )
         body = [
-            (str(steps[i]), *(number(float(np.mean([c["nll"][i] for c in found])), "nll") for found in curves.values()))
-            for i in shown
+            (str(steps[i]), *(_mean_number([h["nll"][i] for h in histories]) for histories in curves.values()))
+            for i in evenly_spaced(len(steps), HISTORY_ROWS)
         ]
-        title = f"{suite.title}: {own[0].key.data}"
+        title = f"{suite.title}: {of_data[0].key.data}"
         columns = ("step", *curves)
-        tables.append(Table(title, columns, tuple(body), header_lines(suite, own), tuple(missing_note(own))))
+        tables.append(Table(title, columns, tuple(body), header_lines(suite, of_data), tuple(missing_note(of_data))))
     return tables
 
 
-def _mixing_tables(suite: Suite, rows: Sequence[Row]) -> list[Table]:
+def _mean_number(values: Sequence[float]) -> str:
+    return number(float(np.mean(values)), "nll")
+
+
+def _mixing_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
     """alpha and beta: row t says how much task t takes from every other task, mean over seeds."""
     tables = []
     for row in rows:
-        found = [run["extras"]["mixing"] for run in row.runs.values() if run["extras"]]
+        mixings = row.extras("mixing")
         for name in ("alpha", "beta"):
-            if not found or name not in found[0]:
+            if not mixings or name not in mixings[0]:
                 continue
-            mean = np.mean([mixing[name] for mixing in found], axis=0)
-            tasks = found[0]["tasks"]
+            mean = np.mean([mixing[name] for mixing in mixings], axis=0)
+            tasks = mixings[0]["tasks"]
             body = [(str(task), *(f"{value:.3f}" for value in line)) for task, line in zip(tasks, mean, strict=True)]
-            title = (
-                f"{suite.title}: {name} of {row.key.label} [{row.key.preset}], {row.key.data} {row.key.fraction:g} %"
-            )
+            title = f"{suite.title}: {name} of {row.key.label_and_preset}, {row.key.data} {row.key.fraction:g} %"
             tables.append(Table(title, ("task", *map(str, tasks)), tuple(body), header_lines(suite, [row])))
     return tables or [Table(suite.title, ("task",), (), header_lines(suite, rows), tuple(missing_note(rows)))]
 
 
-def _attack_tables(suite: Suite, rows: Sequence[Row]) -> list[Table]:
+def _attack_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
     """Accuracy against the noise level, one table per task and one for their mean."""
-    curves = {row: [run["extras"]["attack"] for run in row.runs.values() if run["extras"]] for row in rows}
-    curves = {row: found for row, found in curves.items() if found}
+    curves = {row: attacks for row in rows if (attacks := row.extras("attack"))}
     if not curves:
         return [Table(suite.title, ("noise level",), (), header_lines(suite, rows), tuple(missing_note(rows)))]
     first = next(iter(curves.values()))[0]
@@ -124,23 +118,25 @@ def _attack_tables(suite: Suite, rows: Sequence[Row]) -> list[Table]:
     for task in ("average", *first["accuracy"]):
         body = []
         for i, level in enumerate(first["levels"]):
-            cells = [f"{level:g}"]
-            for found in curves.values():
-                values = [
-                    float(np.mean([c[i] for c in run["accuracy"].values()]))
-                    if task == "average"
-                    else run["accuracy"][task][i]
-                    for run in found
-                ]
-                cells.append(with_interval(t_interval(values), "accuracy"))
-            body.append(tuple(cells))
-        columns = ("noise level", *(f"{row.key.label} [{row.key.preset}]" for row in curves))
+            cells = [
+                with_interval(of_mean([_accuracy(attack, task, i) for attack in attacks]), "accuracy")
+                for attacks in curves.values()
+            ]
+            body.append((f"{level:g}", *cells))
+        columns = ("noise level", *(row.key.label_and_preset for row in curves))
         header = header_lines(suite, rows) if task == "average" else ()
         tables.append(Table(f"{suite.title}: {task}", columns, tuple(body), header, tuple(missing_note(rows))))
     return tables
 
 
-LAYOUTS: dict[str, Callable[[Suite, Sequence[Row]], list[Table]]] = {
+def _accuracy(attack: Mapping[str, Any], task: str, level: int) -> float:
+    """Of one run at one noise level: of a task, or averaged over tasks."""
+    if task == "average":
+        return float(np.mean([curve[level] for curve in attack["accuracy"].values()]))
+    return float(attack["accuracy"][task][level])
+
+
+LAYOUTS: dict[str, Callable[[Suite, Sequence[TableRow]], list[Table]]] = {
     "methods": method_tables,
     "variants": _wide_tables,
     "runtime": _runtime_tables,

@@ -2,130 +2,176 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vmtl.bench.results.headers import header_lines, missing_note
-from vmtl.bench.results.rows import LOWER_IS_BETTER, Key, Row, best, find_paper, settings_of
 from vmtl.bench.results.statistics import Paired, negative_transfer, paired, sampling_half_width
-from vmtl.bench.results.tables import PERCENT, Table, number, signed, with_interval
+from vmtl.bench.results.table_rows import LOWER_IS_BETTER, RowKey, TableRow, best_row, find_paper, settings_of
+from vmtl.bench.results.text_table import PERCENT, Table, number, signed, with_interval
 from vmtl.bench.run.suite import PaperRow, Suite
 
 #: Tasks that get a column of their own; with more, only the average is shown.
 MOST_TASK_COLUMNS = 10
 OURS = "vmtl"
+Papers = Mapping[RowKey, PaperRow]
 
 
-def method_tables(suite: Suite, rows: Sequence[Row]) -> list[Table]:
+@dataclass(frozen=True)
+class Column:
+    """A heading and what stands below it in every row."""
+
+    heading: str
+    cell: Callable[[TableRow], str]
+
+
+def method_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
     """Two tables per setting: all methods, and what VMTL gains per task over the best reference row."""
     tables = []
     for setting in settings_of(rows):
-        own = [row for row in rows if (row.key.data, row.key.split, row.key.fraction) == setting]
-        tables.append(_table(suite, own))
-        if (gains := _gain_table(suite.metric, own)) is not None:
+        of_setting = [row for row in rows if row.key.setting == setting]
+        tables.append(_method_table(suite, of_setting))
+        if (gains := _gain_table(suite.metric, of_setting)) is not None:
             tables.append(gains)
     return tables
 
 
-def _table(suite: Suite, rows: list[Row]) -> Table:
+def _method_table(suite: Suite, rows: list[TableRow]) -> Table:
+    """A row per method; what was chosen on test labels is a column of its own, never a row."""
     metric, first = suite.metric, rows[0].key
     honest = [row for row in rows if row.key.selection != "oracle"]
-    oracles = {replace(row.key, selection="last"): row for row in rows if row.key.selection == "oracle"}
-    tasks = max((row.tasks for row in honest), key=len, default=[])
-    tasks = tasks if len(tasks) <= MOST_TASK_COLUMNS else []
-    papers = {row.key: find_paper(suite, row.key, metric) for row in honest}
-    has_paper = any(papers.values())
-    rival = _ours(honest)
-    more = ("nll", "ece") if metric == "accuracy" else ("nll",)
-    notes: list[str] = []
-    columns = ["method", "preset", *(f"{task} (paper)" if has_paper else task for task in tasks), f"{metric}, mean"]
-    columns += ["paper", "difference"] if has_paper else []
-    columns += ["VMTL's gain, paired", "won / tied / lost", *more, "fit, s"]
-    columns += ["oracle: chosen on test labels"] if oracles else []
-    body = []
-    for row in honest:
-        paper = papers[row.key]
-        cells = [row.key.label + _marks(paper, notes), row.key.preset]
-        cells += [_task_cell(row, metric, task, paper) for task in tasks]
-        cells.append(with_interval(row.interval(metric), metric))
-        cells += _paper_cells(row, metric, paper) if has_paper else []
-        cells += _paired_cells(metric, rival, row)
-        cells += [number(row.interval(name).mean, name) for name in more]
-        cells.append(number(row.cost("fit_seconds"), "seconds"))
-        if oracles:
-            chosen = oracles.get(replace(row.key, selection="last"))
-            cells.append(with_interval(chosen.interval(metric), metric) if chosen else "–")
-        body.append(tuple(cells))
+    papers = {row.key: paper for row in honest if (paper := find_paper(suite, row.key, metric)) is not None}
+    remarks = list(dict.fromkeys(text for paper in papers.values() for text in paper.notes))
+    ours = _ours(honest)
+    columns = [
+        *_name_columns(papers, remarks),
+        *_task_columns(metric, honest, papers),
+        *_mean_columns(metric, papers),
+        *_gain_columns(metric, ours),
+        *_further_columns(metric),
+        *_oracle_columns(metric, rows),
+    ]
     footnotes = (
-        *notes,
+        *(f"[{number}] The paper: {text}" for number, text in enumerate(remarks, start=1)),
         *suite.notes,
-        *_sampling_note(metric, rival),
+        *_sampling_note(metric, ours),
         *_transfer_notes(metric, honest),
         *missing_note(rows),
     )
     title = f"{suite.title}: {first.data}, {first.fraction:g} %, {_split_words(first)}"
-    return Table(title, tuple(columns), tuple(body), header_lines(suite, rows), footnotes)
+    body = tuple(tuple(column.cell(row) for column in columns) for row in honest)
+    return Table(title, tuple(column.heading for column in columns), body, header_lines(suite, rows), footnotes)
 
 
-def _split_words(key: Key) -> str:
+def _name_columns(papers: Papers, remarks: Sequence[str]) -> list[Column]:
+    """The method, with marks of the footnotes on what the paper prints for it, and its preset."""
+
+    def name(row: TableRow) -> str:
+        notes = papers[row.key].notes if row.key in papers else ()
+        return row.key.label + "".join(f" [{remarks.index(text) + 1}]" for text in notes)
+
+    return [Column("method", name), Column("preset", lambda row: row.key.preset)]
+
+
+def _task_columns(metric: str, rows: Sequence[TableRow], papers: Papers) -> list[Column]:
+    """The score of every task, where they are few, and the paper's beside it."""
+    tasks = max((row.tasks for row in rows), key=len, default=[])
+    if len(tasks) > MOST_TASK_COLUMNS:
+        return []
+
+    def column(task: str) -> Column:
+        def cell(row: TableRow) -> str:
+            score, paper = number(row.interval(metric, task).value, metric), papers.get(row.key)
+            return f"{score} ({paper.mean[task]:g})" if paper is not None and task in paper.mean else score
+
+        return Column(f"{task} (paper)" if papers else task, cell)
+
+    return [column(task) for task in tasks]
+
+
+def _mean_columns(metric: str, papers: Papers) -> list[Column]:
+    """The mean over tasks; where the paper has numbers, its mean and ours minus it (the paper prints percent)."""
+    ours = Column(f"{metric}, mean", lambda row: with_interval(row.interval(metric), metric))
+    if not papers:
+        return [ours]
+
+    def printed(row: TableRow) -> str:
+        paper = papers.get(row.key)
+        if paper is None or "average" not in paper.mean:
+            return "–"
+        half = paper.ci95.get("average")
+        return f"{paper.mean['average']:g}" + (f" ± {half:g}" if half is not None else "")
+
+    def difference(row: TableRow) -> str:
+        paper = papers.get(row.key)
+        if paper is None or "average" not in paper.mean or not row.values(metric):
+            return "–"
+        unit = 100 if metric in PERCENT else 1
+        return signed(row.interval(metric).value - paper.mean["average"] / unit, metric)
+
+    return [ours, Column("paper", printed), Column("difference", difference)]
+
+
+def _gain_columns(metric: str, ours: TableRow | None) -> list[Column]:
+    """What VMTL gains over the row on the same seeds."""
+
+    def gain(row: TableRow) -> str:
+        pair = compare(metric, ours, row)
+        if pair is None:
+            return "–"
+        shown = signed(pair.difference.value, metric)
+        if math.isnan(pair.difference.half):
+            return shown
+        return f"{shown} [{signed(pair.difference.low, metric)}, {signed(pair.difference.high, metric)}]"
+
+    def outcomes(row: TableRow) -> str:
+        pair = compare(metric, ours, row)
+        return "–" if pair is None else f"{pair.wins} / {pair.ties} / {pair.losses}"
+
+    return [Column("VMTL's gain, paired", gain), Column("won / tied / lost", outcomes)]
+
+
+def _further_columns(metric: str) -> list[Column]:
+    """Calibration and what a fit costs."""
+
+    def column(name: str) -> Column:
+        return Column(name, lambda row: number(row.interval(name).value, name))
+
+    names = ("nll", "ece") if metric == "accuracy" else ("nll",)
+    return [*map(column, names), Column("fit, s", lambda row: number(row.cost("fit_seconds"), "seconds"))]
+
+
+def _oracle_columns(metric: str, rows: Sequence[TableRow]) -> list[Column]:
+    """What a choice on test labels would have given, if that was run."""
+    oracles = {replace(row.key, selection="last"): row for row in rows if row.key.selection == "oracle"}
+
+    def cell(row: TableRow) -> str:
+        oracle = oracles.get(replace(row.key, selection="last"))
+        return with_interval(oracle.interval(metric), metric) if oracle is not None else "–"
+
+    return [Column("oracle: chosen on test labels", cell)] if oracles else []
+
+
+def _split_words(key: RowKey) -> str:
     return "the paper's split" if key.split == "paper" else "random splits"
 
 
-def _ours(rows: Sequence[Row]) -> Row | None:
+def _ours(rows: Sequence[TableRow]) -> TableRow | None:
     """The first row of VMTL without a variant that has runs."""
     return next((r for r in rows if r.key.method == OURS and not r.key.variant and r.runs), None)
 
 
-def _marks(paper: PaperRow | None, notes: list[str]) -> str:
-    """Footnote marks for the paper's own inconsistencies in this row; new notes are added to ``notes``."""
-    marks = []
-    for text in paper.notes if paper is not None else ():
-        note = f"[{len(notes) + 1}] The paper: {text}"
-        known = [old for old in notes if old.endswith(text)]
-        if not known:
-            notes.append(note)
-        marks.append((known or [note])[0].split()[0])
-    return "".join(f" {mark}" for mark in marks)
-
-
-def _task_cell(row: Row, metric: str, task: str, paper: PaperRow | None) -> str:
-    ours = number(row.interval(metric, task).mean, metric)
-    return f"{ours} ({paper.mean[task]:g})" if paper is not None and task in paper.mean else ours
-
-
-def _paper_cells(row: Row, metric: str, paper: PaperRow | None) -> list[str]:
-    """The paper's average with its interval, and ours minus it (the paper prints percent)."""
-    if paper is None or "average" not in paper.mean:
-        return ["–", "–"]
-    mean, ci95 = paper.mean["average"], paper.ci95.get("average")
-    shown = f"{mean:g}" if ci95 is None else f"{mean:g} ± {ci95:g}"
-    if not row.values(metric):
-        return [shown, "–"]
-    unit = 100 if metric in PERCENT else 1
-    return [shown, signed(row.interval(metric).mean - mean / unit, metric)]
-
-
-def _paired_cells(metric: str, rival: Row | None, row: Row) -> list[str]:
-    found = compare(metric, rival, row)
-    if found is None:
-        return ["–", "–"]
-    gain = found.difference
-    shown = signed(gain.mean, metric)
-    if gain.half is not None:
-        shown += f" [{signed(gain.low, metric)}, {signed(gain.high, metric)}]"
-    return [shown, f"{found.wins} / {found.ties} / {found.losses}"]
-
-
-def compare(metric: str, ours: Row | None, other: Row) -> Paired | None:
+def compare(metric: str, ours: TableRow | None, other: TableRow) -> Paired | None:
     """VMTL against a row on the same seeds; positive is better for VMTL; None for itself."""
     if ours is None or other is ours:
         return None
     return paired(ours.values(metric), other.values(metric), metric not in LOWER_IS_BETTER)
 
 
-def _sampling_note(metric: str, row: Row | None) -> list[str]:
+def _sampling_note(metric: str, row: TableRow | None) -> list[str]:
     """The interval that the finite test set alone gives VMTL's mean."""
     if metric != "accuracy" or row is None:
         return []
@@ -141,12 +187,12 @@ def _sampling_note(metric: str, row: Row | None) -> list[str]:
     ]
 
 
-def _references(rows: Sequence[Row]) -> list[Row]:
+def _references(rows: Sequence[TableRow]) -> list[TableRow]:
     """Reference rows on raw features with C by cross-validation."""
     return [row for row in rows if row.key.is_reference and row.key.variant == "C by CV" and row.runs]
 
 
-def task_gains(metric: str, row: Row, other: Row) -> dict[str, list[float]]:
+def task_gains(metric: str, row: TableRow, other: TableRow) -> dict[str, list[float]]:
     """Per task, ours minus theirs on every common run, positive is better for ``row``."""
     sign = -1 if metric in LOWER_IS_BETTER else 1
     gains = {}
@@ -157,12 +203,12 @@ def task_gains(metric: str, row: Row, other: Row) -> dict[str, list[float]]:
     return gains
 
 
-def _by_test_rows(metric: str, row: Row) -> bool:
+def _by_test_rows(metric: str, row: TableRow) -> bool:
     """Whether all runs share one split, so that only its test rows can tell what is chance."""
     return row.key.split == "paper" and metric == "accuracy"
 
 
-def hurt_tasks(metric: str, row: Row, alone: Row) -> dict[str, float]:
+def hurt_tasks(metric: str, row: TableRow, alone: TableRow) -> dict[str, float]:
     """Tasks with negative transfer: name to p-value, its least possible value on the paper's split."""
     n_test = None
     if _by_test_rows(metric, row):
@@ -170,7 +216,7 @@ def hurt_tasks(metric: str, row: Row, alone: Row) -> dict[str, float]:
     return negative_transfer(task_gains(metric, row, alone), n_test)
 
 
-def _transfer_notes(metric: str, rows: Sequence[Row]) -> list[str]:
+def _transfer_notes(metric: str, rows: Sequence[TableRow]) -> list[str]:
     """A warning for every method under which some task is worse off than alone."""
     alone = next((row for row in _references(rows) if row.key.method == "per_task_linear"), None)
     if alone is None:
@@ -181,17 +227,15 @@ def _transfer_notes(metric: str, rows: Sequence[Row]) -> list[str]:
             continue
         if hurt := hurt_tasks(metric, row, alone):
             sign = "≥" if _by_test_rows(metric, row) else "="
-            listed = ", ".join(f"{task} (p {sign} {p:.2g})" for task, p in hurt.items())
-            preset = f" [{row.key.preset}]"
-            notes.append(
-                f"Negative transfer under {row.key.label}{preset}: worse than alone on {listed}, Holm-corrected."
-            )
+            tasks = ", ".join(f"{task} (p {sign} {p:.2g})" for task, p in hurt.items())
+            label = row.key.label_and_preset
+            notes.append(f"Negative transfer under {label}: worse than alone on {tasks}, Holm-corrected.")
     return notes
 
 
-def _gain_table(metric: str, rows: Sequence[Row]) -> Table | None:
+def _gain_table(metric: str, rows: Sequence[TableRow]) -> Table | None:
     """VMTL's gain per task over the best reference row by mean."""
-    ours, reference = _ours(rows), best(_references(rows), metric)
+    ours, reference = _ours(rows), best_row(_references(rows), metric)
     if ours is None or reference is None:
         return None
     gains = task_gains(metric, ours, reference)

@@ -8,9 +8,9 @@ from pathlib import Path
 from vmtl.bench.results.figures import suite_figures
 from vmtl.bench.results.layouts import suite_tables
 from vmtl.bench.results.main_table import OURS, compare
-from vmtl.bench.results.rows import Row, best, collect, settings_of
 from vmtl.bench.results.statistics import Paired
-from vmtl.bench.results.tables import Table, number, signed, to_html, to_markdown
+from vmtl.bench.results.table_rows import TableRow, best_row, collect_rows, settings_of
+from vmtl.bench.results.text_table import Table, number, signed, to_html, to_markdown
 from vmtl.bench.run.records import Record
 from vmtl.bench.run.suite import Suite
 from vmtl.bench.run.watcher import clock
@@ -61,10 +61,10 @@ def _verdict_table(suites: Sequence[Suite], records: Mapping[str, Record]) -> Ta
     for suite in suites:
         if suite.layout != "methods":
             continue
-        rows = [row for row in collect(suite, records) if row.key.selection != "oracle"]
+        rows = [row for row in collect_rows(suite, records) if row.key.selection != "oracle"]
         for setting in settings_of(rows):
-            own = [row for row in rows if (row.key.data, row.key.split, row.key.fraction) == setting]
-            if (line := _verdict(suite.metric, own)) is not None:
+            of_setting = [row for row in rows if row.key.setting == setting]
+            if (line := _verdict(suite.metric, of_setting)) is not None:
                 body.append((f"{setting[0]} {setting[2]:g} % ({setting[1]})", suite.metric, *line))
     columns = (
         "set", "score", "VMTL, default", "best other method", "VMTL's gain", "best linear row", "VMTL's gain",
@@ -73,28 +73,29 @@ def _verdict_table(suites: Sequence[Suite], records: Mapping[str, Record]) -> Ta
     return Table("Who wins", columns, tuple(body), footnotes=(_tally(body),))
 
 
-def _verdict(metric: str, rows: Sequence[Row]) -> list[str] | None:
+def _verdict(metric: str, rows: Sequence[TableRow]) -> list[str] | None:
     ours = next((r for r in rows if r.key.method == OURS and r.key.preset == "default" and r.values(metric)), None)
     if ours is None:
         return None
     others = [r for r in rows if not r.key.is_reference and r.key.method != OURS]
     linear = [r for r in rows if r.key.is_reference and "features" not in r.key.variant]
     control = [r for r in rows if r.key.is_reference and "features" in r.key.variant]
-    cells = [number(ours.interval(metric).mean, metric)]
+    cells = [number(ours.interval(metric).value, metric)]
     for group in (others, linear, control):
-        rival = best(group, metric)
+        rival = best_row(group, metric)
         preset = f" [{rival.key.preset}]" if rival is not None and rival.key.preset else ""
-        cells.append(f"{rival.key.label}{preset} {number(rival.interval(metric).mean, metric)}" if rival else "–")
+        cells.append(f"{rival.key.label}{preset} {number(rival.interval(metric).value, metric)}" if rival else "–")
         cells.append(_difference(metric, compare(metric, ours, rival)) if rival else "–")
     return cells
 
 
-def _difference(metric: str, found: Paired | None) -> str:
+def _difference(metric: str, pair: Paired | None) -> str:
     """The paired difference, positive where VMTL is better, with the words ahead, behind or even."""
-    if found is None:
+    if pair is None:
         return "–"
-    verdict = "even" if not found.sure else "ahead" if found.difference.mean > 0 else "behind"
-    return f"{signed(found.difference.mean, metric)}, {verdict}"
+    gain = pair.difference.value
+    verdict = "even" if not pair.sure else "ahead" if gain > 0 else "behind"
+    return f"{signed(gain, metric)}, {verdict}"
 
 
 def _tally(body: Sequence[Sequence[str]]) -> str:

@@ -9,36 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-LEVEL = 0.95
+from vmtl.evaluation.intervals import LEVEL, Interval, of_mean
+
 #: Differences smaller than this, in the unit of the score, are ties.
 TIE = 1e-9
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A mean, the half width of its 95 % t-interval (None from one value) and the number of values."""
-
-    mean: float
-    half: float | None
-    n: int
-
-    @property
-    def low(self) -> float:
-        return self.mean - (self.half if self.half is not None else math.inf)
-
-    @property
-    def high(self) -> float:
-        return self.mean + (self.half if self.half is not None else math.inf)
-
-
-def t_interval(values: Sequence[float], level: float = LEVEL) -> Interval:
-    """mean +- t_{(1 + level) / 2, n - 1} s / sqrt(n)."""
-    n = len(values)
-    mean = float(np.mean(values)) if n else math.nan
-    if n < 2:
-        return Interval(mean, None, n)
-    half = stats.t.ppf((1 + level) / 2, n - 1) * np.std(values, ddof=1) / math.sqrt(n)
-    return Interval(mean, float(half), n)
 
 
 def sampling_half_width(accuracy: Sequence[float], n_test: Sequence[int], level: float = LEVEL) -> float:
@@ -59,7 +33,7 @@ class Paired:
     @property
     def sure(self) -> bool:
         """Whether the interval leaves out 0."""
-        return self.difference.half is not None and (self.difference.low > 0 or self.difference.high < 0)
+        return self.difference.leaves_out_zero
 
 
 def paired(a: Mapping[object, float], b: Mapping[object, float], higher_is_better: bool = True) -> Paired | None:
@@ -69,7 +43,7 @@ def paired(a: Mapping[object, float], b: Mapping[object, float], higher_is_bette
     if not gains:
         return None
     wins, losses = sum(gain > TIE for gain in gains), sum(gain < -TIE for gain in gains)
-    return Paired(t_interval(gains), wins, len(gains) - wins - losses, losses)
+    return Paired(of_mean(gains), wins, len(gains) - wins - losses, losses)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch.nn import functional as F
 
 from vmtl._utils.types import Array
 from vmtl.data.problem import Problem
+from vmtl.estimators import MultiTaskClassifier
 from vmtl.model.logits import affine
 
 #: Rows whose gradient is computed at once.
@@ -18,7 +17,7 @@ BLOCK = 512
 SMALL = 1e-4
 
 
-def input_gradient(estimator: Any, test: Problem) -> Array:
+def input_gradient(estimator: MultiTaskClassifier, test: Problem) -> Array:
     """(n, D) gradient of each row's cross-entropy, at the posterior means, with respect to its input features.
 
     A view of the kernel encoder that is a step function, such as ranks among training values, adds nothing.
@@ -34,8 +33,8 @@ def input_gradient(estimator: Any, test: Problem) -> Array:
     inputs = np.asarray(test.X, dtype=np.float64)
     inputs = np.where(inputs == 0, SMALL * inputs.std(), inputs)
     for t in np.unique(task):
-        own = np.flatnonzero(task == t)
-        for rows in np.array_split(own, -(-len(own) // BLOCK)):
+        task_rows = np.flatnonzero(task == t)
+        for rows in np.array_split(task_rows, -(-len(task_rows) // BLOCK)):
             x = torch.as_tensor(inputs[rows], dtype=dtype)[None].requires_grad_()
             which = torch.tensor([int(t)])
             z = model.encoder(feature_map(x, which), which).mean

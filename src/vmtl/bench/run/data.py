@@ -16,6 +16,7 @@ from vmtl.bench.run.domains import draw_task_groups, load_mnist_domains
 from vmtl.bench.run.job import Job
 from vmtl.data.problem import Problem
 from vmtl.data.splits import Split, document_split, random_split
+from vmtl.data.subsampling import evenly_spaced
 
 #: Rows per task and, at most, tasks, classes and columns of a stand-in or of a smoke run.
 SMOKE_ROWS, SMOKE_TASKS, SMOKE_CLASSES, SMOKE_COLUMNS = 40, 6, 6, 32
@@ -27,7 +28,7 @@ class DataSet:
     """A named set.
 
     files : names below the data folder, the first that is there is read; empty for an embedded set.
-    load : file -> Problem; ``draw`` for sets that draw their own split: (file, percent, seed) -> both.
+    load : file -> Problem; ``draw`` for sets that come with a split: (file, percent, seed) -> both.
     shape : (T, C, D), what a stand-in imitates; C = 1 in regression.
     documents : folder of split documents below the splits folder.
     features : what a row is; the file name says more.
@@ -108,15 +109,15 @@ def find_documents(entry: DataSet, root: Path | None, splits: Path | None) -> Pa
     base = splits if splits is not None else root / "splits" if root is not None else None
     if base is None or entry.documents is None:
         return None
-    found = base / entry.documents
-    return found if found.is_dir() else None
+    folder = base / entry.documents
+    return folder if folder.is_dir() else None
 
 
 def missing_data(job: Job, root: Path | None, splits: Path | None) -> str | None:
     """A sentence about what the job needs and is not there, or None."""
     entry = get_dataset(job.data)
     if entry.files and find_file(entry, root) is None:
-        wanted = f"{entry.files[-1]}" if len(entry.files) == 1 else f"{entry.files[-1]} (made by `vmtl features`)"
+        wanted = f"{entry.files[-1]}" if len(entry.files) == 1 else f"{entry.files[-1]} (written by `vmtl features`)"
         return f"{root or 'No --data folder'} has no {entry.name}; put {wanted} there, or run with --smoke."
     if job.split == "paper" and find_documents(entry, root, splits) is None:
         return f"The split documents {entry.documents or entry.name} are not there; give their folder as --splits."
@@ -159,20 +160,17 @@ def _split(job: Job, problem: Problem, documents: Path | None) -> Split:
 def _parts(problem: Problem, split: Split, origin: dict[str, str | int], smoke: bool) -> Prepared:
     train_rows, test_rows = split.train, split.test
     if smoke:
-        train_rows, test_rows = (_thin(problem, rows) for rows in (train_rows, test_rows))
+        train_rows, test_rows = (_some_of_every_task(problem, rows) for rows in (train_rows, test_rows))
     train, test = problem.subset(train_rows), problem.subset(test_rows)
     digest = zlib.crc32(np.ascontiguousarray(train.X).tobytes() + train.y.tobytes())
     origin |= {"train_digest": f"{digest:08x}", "n_features": int(train.X.shape[1]), "n_classes": problem.n_classes}
     return Prepared(train, test, origin)
 
 
-def _thin(problem: Problem, rows: Array) -> Array:
+def _some_of_every_task(problem: Problem, rows: Array) -> Array:
     """At most ``SMOKE_ROWS`` evenly spaced rows of every task."""
-    kept = []
-    for t in range(problem.n_tasks):
-        own = rows[problem.task[rows] == t]
-        kept.append(own[np.unique(np.linspace(0, len(own) - 1, min(len(own), SMOKE_ROWS)).astype(int))])
-    return np.sort(np.concatenate(kept))
+    by_task = (rows[problem.task[rows] == t] for t in range(problem.n_tasks))
+    return np.sort(np.concatenate([part[evenly_spaced(len(part), SMOKE_ROWS)] for part in by_task]))
 
 
 def stand_in(entry: DataSet) -> Problem:

@@ -37,13 +37,13 @@ def load_mnist_domains(root: str | Path) -> Problem:
 
 def draw_task_groups(root: Path, percent: float, seed: int, *, with_adversary: bool = True) -> tuple[Problem, Split]:
     """Draw ``seed`` of the synthetic groups; without its adversary all other rows stay exactly the same."""
-    made = make_task_groups(seed)
+    drawn = make_task_groups(seed)
     if with_adversary:
-        return made.problem, made.split
-    kept = np.flatnonzero(made.group[made.problem.task] != ADVERSARIAL)
-    names = tuple(n for n, g in zip(made.problem.task_names, made.group, strict=True) if g != ADVERSARIAL)
-    number = np.cumsum(made.group != ADVERSARIAL) - 1
-    part = made.problem.subset(kept)
+        return drawn.problem, drawn.split
+    kept = np.flatnonzero(drawn.group[drawn.problem.task] != ADVERSARIAL)
+    names = tuple(n for n, g in zip(drawn.problem.task_names, drawn.group, strict=True) if g != ADVERSARIAL)
+    number = np.cumsum(drawn.group != ADVERSARIAL) - 1
+    part = drawn.problem.subset(kept)
     problem = replace(part, task=number[part.task], task_names=names)
-    train = np.isin(kept, made.split.train)
+    train = np.isin(kept, drawn.split.train)
     return problem, Split(np.flatnonzero(train), np.flatnonzero(~train))

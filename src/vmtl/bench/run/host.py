@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -39,7 +39,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
-def describe_host() -> dict[str, Any]:
+def describe_host() -> dict[str, str]:
     return {"name": socket.gethostname(), "platform": platform.platform(), "machine": platform.machine()}
 
 

@@ -1,4 +1,4 @@
-"""Records as JSON lines: each with its checksum, appended in one write, torn lines found and dropped.
+"""Records as JSON lines: each with its checksum, appended in one write, torn lines recognised and dropped.
 
 A line is ``<sha256, 16 digits> <JSON>``. Only one process writes to a folder at a time; it holds the folder's
 lock. Killed in the middle of a write it leaves a line whose checksum does not fit: that job counts as not done.
@@ -6,7 +6,6 @@ lock. Killed in the middle of a write it leaves a line whose checksum does not f
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -15,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 Record = dict[str, Any]
 #: Parts of a record that differ between two runs of the same job.
@@ -75,7 +76,7 @@ def comparable(record: Mapping[str, Any]) -> Record:
 
 
 class RecordWriter:
-    """Appends records to a folder whose lock is held; made by ``open_records``."""
+    """Appends records to a folder whose lock is held; given by ``open_records``."""
 
     def __init__(self, folder: Path) -> None:
         self._file = folder / FILE
@@ -107,10 +108,12 @@ def open_records(folder: str | Path) -> Iterator[tuple[RecordWriter, Loaded]]:
     """Lock a folder for writing: its writer and what it holds already; a second run is refused."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    with (place / LOCK).open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RuntimeError(f"Another run is writing to {place}; wait for it or choose another --out.") from None
-        loaded = load_records(place)
-        yield RecordWriter(place), loaded
+    lock = FileLock(place / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise RuntimeError(f"Another run is writing to {place}; wait for it or choose another --out.") from None
+    try:
+        yield RecordWriter(place), load_records(place)
+    finally:
+        lock.release()

@@ -17,10 +17,10 @@ from vmtl.bench.run.watcher import Watcher
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call did: jobs in the suites, found done, computed now, and failed ones with their reasons."""
+    """What a call did: jobs in the suites, done before, computed now, and failed ones with their reasons."""
 
     total: int
-    found: int
+    done_before: int
     computed: int
     failed: tuple[tuple[Job, str], ...]
 

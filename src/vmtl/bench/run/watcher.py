@@ -6,9 +6,13 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vmtl.bench.run.job import Job
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.table import Table
 
 #: Seconds between two plain lines.
 LINE_EVERY = 30.0
@@ -22,7 +26,7 @@ class Watcher:
         self.total = self.done = self._before = 0
         self.running: dict[str, tuple[Job, float]] = {}
         self._began = self._last_line = time.monotonic()
-        self._live: Any = None
+        self._live: Live | None = None
 
     @contextmanager
     def watching(self, total: int, done: int) -> Iterator[None]:
@@ -65,7 +69,7 @@ class Watcher:
             f"{clock(left) if left is not None else 'unknown'} left"
         )
 
-    def _table(self) -> Any:
+    def _table(self) -> Table:
         from rich.table import Table
 
         table = Table(title=self.summary(), title_justify="left", expand=False)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
-from vmtl.cli._support.console import counted
+from vmtl._utils.messages import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from vmtl._utils.types import Array
+    from vmtl.data.problem import Problem
 
 
-def what_was_read(problem: Any, target: str, forced: bool) -> str:
+def what_was_read(problem: Problem, target: str, forced: bool) -> str:
     """A sentence on the table, with the kind of problem and how to choose the other one."""
     kind = "classification" if problem.is_classification else "regression"
     seen = counted(problem.n_classes, "class", "classes") if problem.is_classification else "real numbers"
@@ -21,18 +27,18 @@ def what_was_read(problem: Any, target: str, forced: bool) -> str:
     )
 
 
-def other_kind(problem: Any) -> str:
+def other_kind(problem: Problem) -> str:
     """How to have the other kind of problem, where the target allows it."""
-    from vmtl.cli._support.inputs import as_written
+    from vmtl.cli._support.loading import as_written
 
-    if not problem.is_classification:
+    if problem.class_names is None:
         return " (force the other with --kind classification)"
     if as_written(problem.class_names).dtype.kind == "i":
         return "; if its numbers are amounts rather than names, add --kind regression"
     return ""
 
 
-def columns_by_kind(X: Any) -> str:
+def columns_by_kind(X: Array | pd.DataFrame) -> str:
     """``8 columns (4 numbers, 3 text, 1 date)``."""
     from vmtl.data.columns import column_kind
 
@@ -44,15 +50,15 @@ def columns_by_kind(X: Any) -> str:
     return f"{counted(X.shape[1], 'column')} ({', '.join(parts)})"
 
 
-def warnings_about(problem: Any) -> Iterator[str]:
-    """Sentences on what is allowed but seldom meant."""
+def warnings_about(problem: Problem) -> Iterator[str]:
+    """Sentences on what is allowed but seldom intended."""
     if problem.n_tasks == 1:
         yield "There is one task only, so there is nothing to share; --task names the column that tells tasks apart."
     if hasattr(problem.X, "columns"):
         yield from filter(None, (about_column(problem.X[name]) for name in problem.X.columns))
 
 
-def about_column(column: Any) -> str | None:
+def about_column(column: pd.Series) -> str | None:
     """Why a column may not be what the user takes it for."""
     from vmtl.data.columns import looks_like_identifier, numbers_the_rows, slips
 

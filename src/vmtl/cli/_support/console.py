@@ -7,9 +7,10 @@ import math
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import typer
+
+from vmtl._utils.json_values import to_json
 
 
 def printable(text: object) -> str:
@@ -23,12 +24,12 @@ def note(text: str, quiet: bool = False) -> None:
         typer.echo(printable(text), err=True)
 
 
-def show_json(document: Any) -> None:
+def show_json(document: object) -> None:
     """One JSON document on standard output; what is not a finite number becomes null."""
-    typer.echo(json.dumps(_finite(document), ensure_ascii=False, indent=2, default=str))
+    typer.echo(json.dumps(to_json(document), ensure_ascii=False, indent=2, default=str))
 
 
-def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table on standard output: text to the left, numbers to the right."""
     from rich.console import Console
     from rich.table import Table
@@ -37,7 +38,7 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     filled = [list(row) for row in rows]
     table = Table(header_style="bold")
     for place, name in enumerate(columns):
-        numeric = place > 0 and all(not isinstance(row[place], str) or _number_like(row[place]) for row in filled)
+        numeric = place > 0 and all(_is_number(row[place]) for row in filled)
         table.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
     for row in filled:
         table.add_row(*(Text(shown(value)) for value in row))
@@ -47,16 +48,11 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     console.print(table)
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A cell: three decimals for real numbers, a dash for what is not known."""
     if isinstance(value, float):
         return f"{value:.3f}" if math.isfinite(value) else "-"
     return "-" if value is None else printable(value)
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """``1 task``, ``2 tasks``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def command_line() -> str:
@@ -64,15 +60,6 @@ def command_line() -> str:
     return shlex.join(["vmtl", *sys.argv[1:]])
 
 
-def _number_like(text: str) -> bool:
-    return bool(text) and text[0] in "0123456789-+." and text[-1] not in ";:"
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(name): _finite(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(inner) for inner in value]
-    if hasattr(value, "tolist"):
-        return _finite(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def _is_number(cell: object) -> bool:
+    """Whether a cell is a number, or text that begins like one."""
+    return not isinstance(cell, str) or (cell[:1] in set("0123456789-+.") and cell[-1] not in ";:")

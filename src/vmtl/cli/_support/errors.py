@@ -43,7 +43,7 @@ class GuardedGroup(TyperGroup):
             raise typer.Exit(BAD_INPUT if isinstance(error, _BAD_INPUT) else FAILURE) from None
 
 
-def _show_warning(message: Any, *place: Any, **further: Any) -> None:
+def _show_warning(message: Warning | str, *place: object, **further: object) -> None:
     """A library's warning in one line, without the place in its code."""
     typer.echo(printable(f"Warning: {' '.join(str(message).split())}"), err=True)
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vmtl._utils.atomic_files import write_atomically
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 #: A text cell that starts like this is run as a formula by spreadsheet programs.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -34,7 +37,7 @@ def check_table_output(out: Path, *inputs: Path) -> None:
     check_output(out, *inputs)
 
 
-def neutral(cell: Any) -> Any:
+def neutral(cell: object) -> object:
     """A text cell that no spreadsheet takes for a formula; numbers, also written as text, stay as they are."""
     if not isinstance(cell, str) or not cell.startswith(FORMULA_STARTS):
         return cell
@@ -45,12 +48,12 @@ def neutral(cell: Any) -> Any:
     return cell
 
 
-def whole(cell: Any) -> Any:
+def whole(cell: object) -> object:
     """A cell whose line breaks are line feeds: those are quoted, a bare carriage return would begin a new row."""
     return cell.replace("\r\n", "\n").replace("\r", "\n") if isinstance(cell, str) else cell
 
 
-def csv_text(table: Any, separator: str = ",") -> str:
+def csv_text(table: pd.DataFrame, separator: str = ",") -> str:
     """A DataFrame as CSV whose text cells and column names are neutral and stay in their place."""
     from pandas.api import types
 
@@ -63,7 +66,7 @@ def csv_text(table: Any, separator: str = ",") -> str:
     return text
 
 
-def write_csv(table: Any, out: Path) -> None:
+def write_csv(table: pd.DataFrame, out: Path) -> None:
     """Write a DataFrame to ``out``, all or nothing; a ``.tsv`` is separated by tabs."""
     separator = "\t" if out.suffix.lower() == ".tsv" else ","
     write_atomically(out, csv_text(table, separator).encode())

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from importlib.metadata import entry_points
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,7 +21,7 @@ Debug = Annotated[
 Kind = Annotated[
     str,
     typer.Option(
-        help="auto, classification or regression: auto looks at the target and says what it found.",
+        help="auto, classification or regression: auto looks at the target and says what it chose.",
         autocompletion=lambda: ["auto", "classification", "regression"],
     ),
 ]
@@ -35,12 +36,12 @@ UnknownTask = Annotated[
 def method_names() -> list[str]:
     """The ids of all methods, off their files and entry points: completion must not wait for torch."""
     folder = files("vmtl").joinpath("methods")
-    declared = {file.name.removesuffix(".py") for file in folder.iterdir() if _is_row(file)}
+    declared = {file.name.removesuffix(".py") for file in folder.iterdir() if _is_declaration(file)}
     return sorted(declared | {point.name for point in entry_points(group="vmtl.methods")})
 
 
-def _is_row(file: Any) -> bool:
-    return str(file.name).endswith(".py") and not file.name.startswith("_")
+def _is_declaration(file: Traversable) -> bool:
+    return file.name.endswith(".py") and not file.name.startswith("_")
 
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `vmtl fit` or save().")]

@@ -10,22 +10,24 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vmtl._utils.cholesky import cholesky
+
 #: Up to this many classes times rows cubed left-out rows have the curvature of the softmax, beyond that an average.
 MAX_COST = 1e9
 #: A typical curvature p (1 - p) of the softmax, by which the search for the mode is preconditioned.
 CURVATURE = 0.05
 
 
-def mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor) -> tuple[Tensor, Tensor]:
+def posterior_mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor) -> tuple[Tensor, Tensor]:
     """f = argmax sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c f_c' K^-1 f_c, and a = K^-1 f: (n, C) each.
 
     By L-BFGS over v = M^-1 f with M M' = (K^-1 + c I)^-1, c about the curvature of the likelihood, so that the number
     of iterations does not grow with the scale of K. In v the penalty is |v|^2 / 2 - c |f|^2 / 2.
     """
     eye, c = torch.eye(len(kernel), dtype=kernel.dtype), CURVATURE * float(weight.mean())
-    inner = (eye - torch.cholesky_inverse(torch.linalg.cholesky(eye + c * kernel))) / c
+    inner = (eye - torch.cholesky_inverse(cholesky(eye + c * kernel))) / c
     slack = 1e-9 + 1e-15 * c * float(kernel.trace())  # what rounding may have lost
-    factor = torch.linalg.cholesky(inner + slack * inner.diagonal().mean() * eye)
+    factor = cholesky(inner + slack * inner.diagonal().mean() * eye)
     v = torch.zeros(len(kernel), n_classes, dtype=kernel.dtype, requires_grad=True)
     optimiser = torch.optim.LBFGS(
         [v], max_iter=200, history_size=20, tolerance_grad=1e-6, tolerance_change=1e-10, line_search_fn="strong_wolfe"
@@ -41,32 +43,41 @@ def mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor) -> tuple
 
     with torch.enable_grad():
         optimiser.step(loss)
-    found = v.detach()
-    logits = factor @ found
-    return logits, torch.linalg.solve_triangular(factor.T, found, upper=True) - c * logits
+    best = v.detach()
+    logits = factor @ best
+    return logits, torch.linalg.solve_triangular(factor.T, best, upper=True) - c * logits
 
 
-def left_out(kernel: Tensor, logits: Tensor, p: Tensor, label: Tensor, weight: Tensor) -> Tensor:
+def leave_one_out_logits(kernel: Tensor, logits: Tensor, p: Tensor, label: Tensor, weight: Tensor) -> Tensor:
     """Logits of every row if it had not been seen, by one Newton step from ``logits``: (n, C).
 
-    With g = weight (y_n - p_n) the gradient of row n's own term, H = weight (diag(p_n) - p_n p_n') its curvature and S
-    the (C, C) block of the posterior covariance of its logits, the step is -(I - S H)^-1 S g. Where that is too costly,
-    all classes share the curvature h = weight (1 - sum_c p_c^2) / (C - 1), and the step is g (1 - 1 / G_nn) / h with
-    G = (I + h^1/2 K h^1/2)^-1.
+    f_n - (I - S H)^-1 S g,    g = weight (y_n - p_n),    H = weight (diag(p_n) - p_n p_n')
+
+    where f = ``logits`` and p = their probabilities ``p`` (n, C), g the gradient and H the curvature of row n's own
+    term, S the (C, C) block of the posterior covariance of its logits. Where that is too costly, all classes share one
+    curvature (``_shared_curvature_step``).
     """
     n, n_classes = logits.shape
-    gradient = weight[:, None] * (F.one_hot(label, n_classes) - p)
+    gradient = weight[:, None] * (F.one_hot(label, n_classes) - p)  # (n, C)
     if n_classes * float(n) ** 3 > MAX_COST:
-        shared = (weight * (1 - p.square().sum(-1)) / max(1, n_classes - 1)).clamp_min(1e-6)
-        root = shared.sqrt()
-        inner = torch.eye(n, dtype=kernel.dtype) + root[:, None] * kernel * root
-        diagonal = torch.cholesky_inverse(torch.linalg.cholesky(inner)).diagonal()
-        return logits + gradient * ((1 - 1 / diagonal) / shared)[:, None]
-    block = posterior_blocks(kernel, weight[:, None] * p)
+        return logits + _shared_curvature_step(kernel, gradient, p, weight)
+    block = posterior_blocks(kernel, weight[:, None] * p)  # (n, C, C)
     curvature = weight[:, None, None] * (torch.diag_embed(p) - p[:, :, None] * p[:, None, :])
     eye = torch.eye(n_classes, dtype=kernel.dtype)
     step: Tensor = torch.linalg.solve(eye - block @ curvature, block @ gradient[..., None])[..., 0]
     return logits - step
+
+
+def _shared_curvature_step(kernel: Tensor, gradient: Tensor, p: Tensor, weight: Tensor) -> Tensor:
+    """g (1 - 1 / G_nn) / h with G = (I + h^1/2 K h^1/2)^-1: (n, C).
+
+    where g = ``gradient`` (n, C), h = weight (1 - sum_c p_c^2) / (C - 1), the curvature of all classes (n,).
+    """
+    shared = (weight * (1 - p.square().sum(-1)) / max(1, p.shape[1] - 1)).clamp_min(1e-6)
+    root = shared.sqrt()
+    inner = torch.eye(len(kernel), dtype=kernel.dtype) + root[:, None] * kernel * root
+    diagonal = torch.cholesky_inverse(cholesky(inner)).diagonal()
+    return gradient * ((1 - 1 / diagonal) / shared)[:, None]
 
 
 def posterior_blocks(kernel: Tensor, d: Tensor) -> Tensor:
@@ -80,12 +91,12 @@ def posterior_blocks(kernel: Tensor, d: Tensor) -> Tensor:
     total, through = torch.zeros_like(kernel), torch.empty(n_classes, n, n, dtype=kernel.dtype)
     alone = torch.empty_like(d)  # (n, C) the diagonals of K - K E_c K
     for c, root in enumerate(d.sqrt().T):
-        factor = torch.linalg.cholesky(eye + root[:, None] * kernel * root)
+        factor = cholesky(eye + root[:, None] * kernel * root)
         left = torch.linalg.solve_triangular(factor, torch.diag(root), upper=False)  # E_c = left' left
         half = left @ kernel
         alone[:, c] = kernel.diagonal() - half.square().sum(0)
         total += left.T @ left
         through[c] = left.T @ half  # E_c K
     slack = 1e-12 * total.diagonal().mean() * eye
-    mixed = torch.linalg.solve_triangular(torch.linalg.cholesky(total + slack), through, upper=False)  # (C, n, n)
+    mixed = torch.linalg.solve_triangular(cholesky(total + slack), through, upper=False)  # (C, n, n)
     return torch.einsum("cmn,dmn->ncd", mixed, mixed) + torch.diag_embed(alone)

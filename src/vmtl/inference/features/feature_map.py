@@ -28,15 +28,17 @@ class ScaledMap(FeatureMap):
 
     @classmethod
     def identity(cls, size: int) -> ScaledMap:
+        """Columns as they are."""
         return cls(size)
 
     @classmethod
     def fitted(cls, x: Tensor, weight: Tensor) -> ScaledMap:
-        made = cls(x.shape[1])
+        """Centred rows x (n, D) with mean squared norm 1, by the weights (n,)."""
+        scaled_map = cls(x.shape[1])
         share = (weight / weight.sum()).to(torch.float64)
-        made.mean = share @ x.double()
-        made.scale = (share @ (x.double() - made.mean).square().sum(-1)).sqrt().clamp_min(TINY)
-        return made
+        scaled_map.mean = share @ x.double()
+        scaled_map.scale = (share @ (x.double() - scaled_map.mean).square().sum(-1)).sqrt().clamp_min(TINY)
+        return scaled_map
 
     def forward(self, x: Tensor, task: Tensor | None = None) -> Tensor:
         scaled: Tensor = (x - self.mean) / self.scale

@@ -5,37 +5,29 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from vmtl.inference.features.candidate_kernels import CANDIDATES, centre, evaluate_kernels, landmark_kernels, varies
 from vmtl.inference.features.feature_map import FeatureMap
-from vmtl.inference.features.views import TINY, VIEWS, Views
+from vmtl.inference.features.views import TINY, Views
 from vmtl.model.encoders import pick
 
-#: The kernels that are mixed: view, kind, width. Inner products, exp(-d^2 / 2w) and exp(-d / (w sqrt 2)).
-CANDIDATES: tuple[tuple[str, str, float], ...] = (
-    ("raw", "linear", 1.0),
-    ("standard", "linear", 1.0),
-    ("log", "linear", 1.0),
-    ("raw", "gauss", 0.5),
-    ("raw", "gauss", 1.0),
-    ("root", "gauss", 0.5),
-    ("root", "gauss", 1.0),
-    ("log", "gauss", 1.0),
-    ("shrunk", "gauss", 0.5),
-    ("shrunk", "gauss", 1.0),
-    ("standard", "gauss", 1.0),
-    ("standard", "laplace", 2.0),
-    ("rank", "gauss", 1.0),
-)
 #: Kernels with a smaller share are left out.
 LEAST_SHARE = 1e-4
+#: Principal components with less than this part of the largest variance are 0.
+LEAST_VARIANCE = 1e-7
 
 
 class KernelMap(FeatureMap):
     """Kernel PCA on landmarks, of a mixture of kernels on several views of x.
 
-    k(x, x') = sum_v share_v k_v(x, x') / d_v, d_v the mean diagonal of the centred kernel k_v
+    k(x, x') = sum_v c_v k_v(x, x'),    h(x) = k(x, Z) A + b
 
-    Features are h(x) = k(x, Z) A + b, where Z = the landmarks (G, m, D), A = ``projection`` (G, m, K) and
-    b = ``offset`` (G, 1, K): centred on the landmarks, mean squared norm scale^2, dimensions by falling variance.
+    where c_v = share_v / d_v = ``coefficient`` (G, V), d_v the mean diagonal of the centred kernel k_v;
+    Z = ``landmarks`` (G, m, D), with ``weight`` (G, m) that sum to 1; A = ``projection`` (G, m, K);
+    b = ``offset`` (G, 1, K). The features h are centred on the landmarks, with mean squared norm scale^2 and
+    dimensions by falling variance. There is one group, or one per task.
+
+    The constructor gives a map of these shapes that sends everything to 0, for stored tensors to be loaded into;
+    ``learn`` gives the map of some rows.
     """
 
     landmarks: Tensor
@@ -54,93 +46,69 @@ class KernelMap(FeatureMap):
         self.register_buffer("offset", torch.zeros(groups, 1, size_out))
 
     @classmethod
-    def learn(cls, x: Tensor, weight: Tensor, standardise: bool) -> KernelMap:
-        """A map with the rows x (n, D) as landmarks; ``mix`` gives it its kernel."""
-        x, weight = x.double(), weight.double()
-        made = cls(1, len(x), x.shape[1], 1).double()
-        made.landmarks[0], made.weight[0] = x, weight / weight.sum()
-        made.views = Views.learn(x, made.weight[0], standardise)
-        return made
+    def learn(
+        cls, x: Tensor, weight: Tensor, shares: Tensor, *, standardise: bool, size_out: int, scale: float = 1.0
+    ) -> KernelMap:
+        """The first ``size_out`` principal components, times ``scale``, of the kernel with these shares (V,).
 
-    def centred_kernels(self) -> Tensor:
-        """Every candidate on the landmarks, centred, with mean diagonal 1: (V, m, m)."""
-        p, parts = self.weight[0], []
-        for part in self._kernels(self.landmarks, None, torch.ones(len(CANDIDATES))):
-            inner = p @ part[0]
-            centred = part[0] - inner[:, None] - inner + p @ inner
-            parts.append(centred / (p @ centred.diagonal()).clamp_min(TINY))
-        return torch.stack(parts)
-
-    def mix(self, shares: Tensor, size_out: int, scale: float = 1.0) -> KernelMap:
-        """Fix the kernel's shares and find its first ``size_out`` principal components, times ``scale``."""
-        shares = torch.where(shares < LEAST_SHARE, 0.0, shares).double()
-        self.coefficient.zero_()
-        p, kernel = self.weight[0], self.landmarks.new_zeros(2 * self.weight.shape[1:])
-        for v, part in zip(
-            shares.nonzero().flatten().tolist(), self._kernels(self.landmarks, None, shares), strict=True
-        ):
-            inner = p @ part[0]
-            diagonal = p @ (part[0].diagonal() - 2 * inner + p @ inner)
-            if diagonal > TINY:
-                self.coefficient[0, v] = shares[v] / shares.sum() / diagonal
-                kernel = kernel + self.coefficient[0, v] * part[0]
-        inner = p @ kernel
-        centred = kernel - inner[:, None] - inner + p @ inner
-        values, vectors = torch.linalg.eigh(p.sqrt()[:, None] * centred * p.sqrt())
-        size = min(size_out, len(values))
-        values, vectors = values.flip(0)[:size], vectors.flip(1)[:, :size]
-        kept = values > 1e-7 * values[:1].clamp_min(TINY)
-        score = vectors / p.sqrt()[:, None]  # the landmarks' own features, up to scale: the largest is made positive
-        sign = torch.where(score.gather(0, score.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
-        projection = p.sqrt()[:, None] * vectors * sign * torch.where(kept, values.clamp_min(TINY).rsqrt(), 0.0)
-        projection = scale * projection
-        self.projection = (projection - p[:, None] * projection.sum(0))[None]
-        self.offset = ((p @ inner - inner) @ projection)[None, None]
-        return self
+        The rows x (n, D) with weights (n,) are the landmarks.
+        """
+        x, p = x.double(), weight.double()
+        p = p / p.sum()
+        views = Views.learn(x, p, standardise)
+        coefficient, kernel = mix_kernels(views, x, p, shares)
+        projection, offset = principal_components(kernel, p, size_out, scale)
+        kernel_map = cls(1, len(x), x.shape[1], projection.shape[-1]).double()
+        kernel_map.views = views
+        kernel_map.landmarks[0], kernel_map.weight[0] = x, p
+        kernel_map.coefficient[0], kernel_map.projection[0] = coefficient, projection
+        kernel_map.offset[0] = offset
+        return kernel_map
 
     @classmethod
     def stack(cls, maps: list[KernelMap]) -> KernelMap:
         """One map per task, padded to one size."""
-        shapes = [(m.landmarks.shape[1], m.projection.shape[2]) for m in maps]
+        shapes = [(task_map.landmarks.shape[1], task_map.projection.shape[2]) for task_map in maps]
         rows, size = max(r for r, _ in shapes), max(k for _, k in shapes)
-        made = cls(len(maps), rows, maps[0].landmarks.shape[2], size).double()
-        made.views = Views.stack([part.views for part in maps])
-        for group, (part, (r, k)) in enumerate(zip(maps, shapes, strict=True)):
-            made.landmarks[group, :r], made.weight[group, :r] = part.landmarks[0], part.weight[0]
-            made.projection[group, :r, :k] = part.projection[0]
-            made.offset[group, :, :k] = part.offset[0]
-            made.coefficient[group] = part.coefficient[0]
-        return made
+        stacked = cls(len(maps), rows, maps[0].landmarks.shape[2], size).double()
+        stacked.views = Views.stack([task_map.views for task_map in maps])
+        for t, (task_map, (r, k)) in enumerate(zip(maps, shapes, strict=True)):
+            stacked.landmarks[t, :r], stacked.weight[t, :r] = task_map.landmarks[0], task_map.weight[0]
+            stacked.projection[t, :r, :k] = task_map.projection[0]
+            stacked.offset[t, :, :k] = task_map.offset[0]
+            stacked.coefficient[t] = task_map.coefficient[0]
+        return stacked
 
     def forward(self, x: Tensor, task: Tensor | None = None) -> Tensor:
         coefficient = pick(self.coefficient, task)  # (V,) or (T, V)
-        used = self.coefficient.ne(0).any(0)
-        total = x.new_zeros(*x.shape[:-1], self.landmarks.shape[1])
-        for v, part in zip(used.nonzero().flatten().tolist(), self._kernels(x, task, used), strict=True):
-            total = torch.addcmul(total, coefficient[..., v].reshape(-1, *[1] * (x.dim() - 1)), part)
+        used = self.coefficient.ne(0).any(0).nonzero().flatten().tolist()
+
+        def view_pair(number: int) -> tuple[Tensor, Tensor]:
+            return self.views(number, x, task), self._landmark_view(number, task)
+
+        total = x.new_zeros(*x.shape[:-1], self.landmarks.shape[1])  # (T, N, m)
+        for v, kernel in zip(used, evaluate_kernels(view_pair, used), strict=True):
+            total = torch.addcmul(total, coefficient[..., v].reshape(-1, *[1] * (x.dim() - 1)), kernel)
         return total @ pick(self.projection, task) + pick(self.offset, task)
 
-    def _kernels(self, x: Tensor, task: Tensor | None, shares: Tensor) -> list[Tensor]:
-        """k_v(x, landmarks) of every candidate whose share is not 0, in order: (T, N, m) each."""
-        inner: dict[str, Tensor] = {}
-        square: dict[str, Tensor] = {}
-        found = []
-        for v in shares.nonzero().flatten().tolist():
-            view, kind, width = CANDIDATES[v]
-            if view not in inner:
-                number = VIEWS.index(view)
-                u = self.views(number, x, task)
-                z = self._landmark_view(number, task)
-                inner[view] = u @ z.mT
-                norms = u.square().sum(-1, keepdim=True) + z.square().sum(-1).unsqueeze(-2)
-                square[view] = (norms - 2 * inner[view]).clamp_min(0)
-            if kind == "linear":
-                found.append(inner[view])
-            elif kind == "gauss":
-                found.append(torch.exp(square[view] / (-2 * width)))
-            else:
-                found.append(torch.exp((square[view] / 2).sqrt() / -width))
-        return found
+    def kernel_shares(self) -> Tensor:
+        """(V,) the shares that the mixture was learned with, of all groups alike; they sum to 1."""
+        used = self.coefficient[0].nonzero().flatten()
+        counted = self.weight[0] > 0  # groups are padded
+        p, shares = self.weight[0, counted].double(), torch.zeros(len(CANDIDATES), dtype=torch.float64)
+        for v, kernel in zip(used.tolist(), self._first_group_kernels(used.tolist(), counted), strict=True):
+            shares[v] = self.coefficient[0, v].double() * _mean_diagonal(kernel, p)
+        return shares / shares.sum().clamp_min(TINY)
+
+    def _first_group_kernels(self, numbers: list[int], counted: Tensor) -> list[Tensor]:
+        """Kernels among the landmarks of the first group, in double precision: (m, m) each."""
+        first = torch.zeros(1, dtype=torch.long, device=self.landmarks.device)
+
+        def view_pair(number: int) -> tuple[Tensor, Tensor]:
+            u = self.views(number, self.landmarks[:1], first)[:, counted].double()
+            return u, u[0]
+
+        return [kernel[0] for kernel in evaluate_kernels(view_pair, numbers)]
 
     def _landmark_view(self, number: int, task: Tensor | None) -> Tensor:
         """A view of the landmarks, kept after the first call."""
@@ -152,3 +120,57 @@ class KernelMap(FeatureMap):
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept_views"}
+
+
+def name_shares(shares: Tensor) -> dict[str, float]:
+    """Shares (V,) by the names of the kernels, without those that are left out, as parts of 1."""
+    kept = {
+        candidate.name: float(share)
+        for candidate, share in zip(CANDIDATES, shares, strict=True)
+        if share >= LEAST_SHARE
+    }
+    total = sum(kept.values())
+    return {name: share / total for name, share in kept.items()}
+
+
+def mix_kernels(views: Views, landmarks: Tensor, p: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
+    """c_v = share_v / d_v (V,) and the kernel sum_v c_v k_v among the landmarks (m, m), not yet centred.
+
+    A kernel that does not vary is left out, as are those of hardly any share.
+    """
+    shares = torch.where(shares < LEAST_SHARE, 0.0, shares).double()
+    used = shares.nonzero().flatten().tolist()
+    coefficient, total = torch.zeros_like(shares), landmarks.new_zeros(len(landmarks), len(landmarks))
+    for v, kernel in zip(used, landmark_kernels(views, landmarks, used), strict=True):
+        diagonal = _mean_diagonal(kernel, p)
+        if varies(kernel, p, diagonal):
+            coefficient[v] = shares[v] / shares.sum() / diagonal
+            total = total + coefficient[v] * kernel
+    return coefficient, total
+
+
+def _mean_diagonal(kernel: Tensor, p: Tensor) -> Tensor:
+    """d, of the centred kernel."""
+    inner = p @ kernel
+    mean: Tensor = p @ (kernel.diagonal() - 2 * inner + p @ inner)
+    return mean
+
+
+def principal_components(kernel: Tensor, p: Tensor, size_out: int, scale: float) -> tuple[Tensor, Tensor]:
+    """A (m, K) and b (1, K) such that k(x, Z) A + b are the first principal components, times ``scale``.
+
+    From the eigenvectors v and values l of P^1/2 K_c P^1/2, K_c the centred kernel and P = diag(p): the components
+    of the landmarks are l^-1/2 K_c P^1/2 v. Of the two signs each takes the one that makes the largest positive.
+    """
+    root = p.sqrt()[:, None]  # (m, 1)
+    values, vectors = torch.linalg.eigh(root * centre(kernel, p) * p.sqrt())
+    size = min(size_out, len(values))
+    values, vectors = values.flip(0)[:size], vectors.flip(1)[:, :size]
+    kept = values > LEAST_VARIANCE * values[:1].clamp_min(TINY)
+    score = vectors / root  # the landmarks' components, up to scale
+    sign = torch.where(score.gather(0, score.abs().argmax(0, keepdim=True)) < 0, -1.0, 1.0)
+    projection = root * vectors * sign * torch.where(kept, values.clamp_min(TINY).rsqrt(), 0.0)
+    projection = scale * projection
+    inner = p @ kernel
+    offset = (p @ inner - inner) @ projection
+    return projection - p[:, None] * projection.sum(0), offset[None]

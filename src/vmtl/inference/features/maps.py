@@ -1,4 +1,4 @@
-"""Feature maps of either kind: applied to training rows, and made again from stored tensors."""
+"""Feature maps of either kind: learned on training rows, applied to them, and made again from stored tensors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,31 @@ from vmtl.data.rows import Rows
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
 from vmtl.inference.features.kernel_map import KernelMap
 
+#: Landmarks of the kernel encoder at most.
+MAX_LANDMARKS = 512
+
+
+def learn_kernel_map(
+    rows: Rows, shares: Tensor, *, standardise: bool, size_out: int, scale: float, per_task: bool, seed: int
+) -> KernelMap:
+    """Kernel features of the raw columns ``rows.x``, of all rows together or of each task on its own.
+
+    At most ``MAX_LANDMARKS`` rows, at random, are landmarks.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    x, weight, task = rows.x.cpu(), rows.weight.cpu(), rows.task.cpu()
+
+    def learn(numbers: Tensor) -> KernelMap:
+        if len(numbers) > MAX_LANDMARKS:
+            numbers = numbers[torch.randperm(len(numbers), generator=generator)[:MAX_LANDMARKS].sort().values]
+        return KernelMap.learn(
+            x[numbers], weight[numbers], shares, standardise=standardise, size_out=size_out, scale=scale
+        )
+
+    if per_task:
+        return KernelMap.stack([learn((task == t).nonzero().flatten()) for t in range(rows.n_tasks)])
+    return learn(torch.arange(len(task)))
+
 
 def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:
     """The map that has these buffers; early files have the sorted columns after standardising, as ``column``."""
@@ -28,9 +53,9 @@ def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:
     else:
         make = partial(ScaledMap, len(tensors["mean"]))
     check_fits(make, tensors)
-    made = make()
-    made.to(next(iter(tensors.values())).dtype).load_state_dict(tensors)
-    return made
+    feature_map = make()
+    feature_map.to(next(iter(tensors.values())).dtype).load_state_dict(tensors)
+    return feature_map
 
 
 def apply_map(feature_map: FeatureMap, rows: Rows) -> Rows:
@@ -50,8 +75,8 @@ def feature_spread(rows: Rows, per_task: bool) -> Tensor:
     """Weighted standard deviation of each feature: (G, F), never 0."""
     groups = [rows.task == t for t in range(rows.n_tasks)] if per_task else [rows.task >= 0]
     spreads = []
-    for own in groups:
-        p = rows.weight[own] / rows.weight[own].sum()
-        centred = rows.x[own] - p @ rows.x[own]
+    for members in groups:
+        p = rows.weight[members] / rows.weight[members].sum()
+        centred = rows.x[members] - p @ rows.x[members]
         spreads.append((p @ centred.square()).sqrt())
     return torch.stack(spreads).clamp_min(1e-4)

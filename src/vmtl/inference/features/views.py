@@ -50,37 +50,37 @@ class Views(nn.Module):
     @classmethod
     def learn(cls, x: Tensor, p: Tensor, standardise: bool) -> Views:
         """The views of one group of rows x (n, D) with weights p (n,) that sum to 1."""
-        made = cls(1, *x.shape).to(x)
+        views = cls(1, *x.shape).to(x)
         value, order = x.T.sort(dim=-1)  # (D, n)
-        made.values[0] = value
-        made.cumulative[0, :, 1:] = p[order].cumsum(-1)
+        views.values[0] = value
+        views.cumulative[0, :, 1:] = p[order].cumsum(-1)
         if standardise:
-            made.origin[0] = p @ x
-            deviation = (p @ (x - made.origin[0]).square()).sqrt()
-            made.unit[0] = torch.where(deviation > 1e-9 * deviation.max(), deviation, 1.0)
-        scaled = (x - made.origin[0]) / made.unit[0]
-        made.centre[0] = p @ scaled
-        made.deviation[0] = (p @ (scaled - made.centre[0]).square()).sqrt()
+            views.origin[0] = p @ x
+            deviation = (p @ (x - views.origin[0]).square()).sqrt()
+            views.unit[0] = torch.where(deviation > 1e-9 * deviation.max(), deviation, 1.0)
+        scaled = (x - views.origin[0]) / views.unit[0]
+        views.centre[0] = p @ scaled
+        views.deviation[0] = (p @ (scaled - views.centre[0]).square()).sqrt()
         for v in range(len(VIEWS)):
-            u = made._view(v, x)
-            made.shift[0, v] = p @ u
-            made.scale[0, v] = (p @ (u - made.shift[0, v]).square().sum(-1)).sqrt().clamp_min(TINY)
-        return made
+            u = views._view(v, x)
+            views.shift[0, v] = p @ u
+            views.scale[0, v] = (p @ (u - views.shift[0, v]).square().sum(-1)).sqrt().clamp_min(TINY)
+        return views
 
     @classmethod
-    def stack(cls, parts: list[Views]) -> Views:
+    def stack(cls, groups: list[Views]) -> Views:
         """One set of views per group, padded to one number of rows."""
-        rows = max(part.values.shape[-1] for part in parts)
-        made = cls(len(parts), rows, parts[0].centre.shape[-1]).to(parts[0].centre)
-        for group, part in enumerate(parts):
-            own = part.values.shape[-1]
-            made.values[group] = torch.inf
-            made.values[group, :, :own] = part.values[0]
-            made.cumulative[group] = part.cumulative[0, :, -1:]
-            made.cumulative[group, :, : own + 1] = part.cumulative[0]
+        rows = max(group.values.shape[-1] for group in groups)
+        stacked = cls(len(groups), rows, groups[0].centre.shape[-1]).to(groups[0].centre)
+        for g, group in enumerate(groups):
+            size = group.values.shape[-1]
+            stacked.values[g] = torch.inf
+            stacked.values[g, :, :size] = group.values[0]
+            stacked.cumulative[g] = group.cumulative[0, :, -1:]
+            stacked.cumulative[g, :, : size + 1] = group.cumulative[0]
             for name in ("origin", "unit", "centre", "deviation", "shift", "scale"):
-                made.get_buffer(name)[group] = part.get_buffer(name)[0]
-        return made
+                stacked.get_buffer(name)[g] = group.get_buffer(name)[0]
+        return stacked
 
     def forward(self, v: int, x: Tensor, task: Tensor | None = None) -> Tensor:
         """View number v of x (T, N, D), normalised."""

@@ -6,9 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vmtl.data.rows import Batch, Rows
-from vmtl.inference.features.feature_map import FeatureMap
-from vmtl.inference.features.maps import apply_map
+from vmtl.data.rows import Rows
 from vmtl.inference.variational.training import Progress, Trainer
 from vmtl.model.logits import affine
 
@@ -17,36 +15,35 @@ class StopTraining(Exception):
     """Raised by a hook to end training before its last step."""
 
 
-class EarlyStopping:
-    """Holds out a share of the rows of each task and class; keeps the weights that predict them best.
+def hold_out(rows: Rows, seed: int, share: float = 0.2) -> tuple[Rows, Rows]:
+    """The rows to train on, and a ``share`` of the rows of each task and class, rounded down, that is kept from it."""
+    generator = np.random.default_rng(seed)
+    cell = (rows.task * rows.n_classes + rows.label).cpu().numpy()
+    shuffled = generator.permutation(len(cell))
+    order = shuffled[np.argsort(cell[shuffled], kind="stable")]  # cells one after the other, shuffled inside
+    _, start, counts = np.unique(cell[order], return_index=True, return_counts=True)
+    rank = np.arange(len(cell)) - np.repeat(start, counts)
+    held = np.zeros(len(cell), dtype=bool)
+    held[order] = rank < (share * np.repeat(counts, counts)).astype(int)
+    if not held.any():
+        raise ValueError("early_stopping needs a class with at least 5 rows in some task; set early_stopping=False.")
+    train, kept = (torch.from_numpy(np.flatnonzero(mask)).to(rows.task.device) for mask in (~held, held))
+    return rows.take(train), rows.take(kept)
 
-    The hold-out likelihood is looked at 50 times per run, and training stops after ``patience`` looks
-    without improvement. What has been found so far lives in ``trainer.extras``, so a checkpoint keeps it.
+
+class EarlyStopping:
+    """Keeps the weights that predict the held-out rows best; their features are given.
+
+    Their likelihood is looked at 50 times per run, and training stops after ``patience`` looks without improvement.
+    The best weights so far live in ``trainer.extras``, so a checkpoint keeps them.
     """
 
     looks = 50
 
-    def __init__(self, rows: Rows, seed: int, share: float = 0.2, patience: int = 10) -> None:
+    def __init__(self, held_out: Rows, patience: int = 10) -> None:
         self.patience = patience
-        generator = np.random.default_rng(seed)
-        cell = (rows.task * rows.n_classes + rows.label).cpu().numpy()
-        shuffled = generator.permutation(len(cell))
-        order = shuffled[np.argsort(cell[shuffled], kind="stable")]  # cells one after the other, shuffled inside
-        _, start, counts = np.unique(cell[order], return_index=True, return_counts=True)
-        rank = np.arange(len(cell)) - np.repeat(start, counts)
-        held = np.zeros(len(cell), dtype=bool)
-        held[order] = rank < (share * np.repeat(counts, counts)).astype(int)
-        if not held.any():
-            raise ValueError(
-                "early_stopping needs a class with at least 5 rows in some task; set early_stopping=False."
-            )
-        parts = (torch.from_numpy(np.flatnonzero(mask)).to(rows.task.device) for mask in (~held, held))
-        self.train, self._held_rows = map(rows.take, parts)
-
-    def watch(self, feature_map: FeatureMap) -> None:
-        """Make the hold-out ready for looking at."""
-        self._held: Batch = (rows := apply_map(feature_map, self._held_rows)).batch(*rows.by_task)
-        self._counts = rows.task_weight
+        self._batch = held_out.batch(*held_out.by_task)
+        self._counts = held_out.task_weight  # (T,)
 
     def __call__(self, trainer: Trainer, progress: Progress) -> None:
         if progress.step % max(1, progress.total // self.looks):
@@ -63,13 +60,13 @@ class EarlyStopping:
     def finish(self, trainer: Trainer) -> None:
         """Put the best weights back."""
         prefix = "weights."
-        found = {k.removeprefix(prefix): v for k, v in trainer.extras.items() if k.startswith(prefix)}
-        if found:
-            trainer.model.load_state_dict(found)
+        best = {k.removeprefix(prefix): v for k, v in trainer.extras.items() if k.startswith(prefix)}
+        if best:
+            trainer.model.load_state_dict(best)
 
     @torch.no_grad()
     def _look(self, trainer: Trainer) -> Tensor:
         model = trainer.model
-        logits = model.logit_scale * affine(model.encoder(self._held.x).mean, model.q_w().mean)
-        losses = self._held.mean(model.likelihood.nll(logits[None], self._held.y))
+        logits = model.logit_scale * affine(model.encoder(self._batch.x).mean, model.q_w().mean)
+        losses = self._batch.mean(model.likelihood.nll(logits[None], self._batch.y))
         return (losses * self._counts).sum() / self._counts.sum()

@@ -47,11 +47,16 @@ class Progress:
     kl_w: float
 
 
+#: Called after every step: checkpoints, progress, stopping by raising.
+Hook = Callable[["Trainer", Progress], None]
+
+
 class Trainer:
     """The state of one run: model, optimiser, noise, step and history. ``run`` does the steps."""
 
-    def __init__(self, model: Model, rows: Rows, seed: int) -> None:
+    def __init__(self, model: Model, rows: Rows, seed: int, learning_rate_factor: float = 1.0) -> None:
         self.model, self.rows = model, rows
+        self.learning_rate = schedules.scaled(model.settings.learning_rate, learning_rate_factor)
         self.objective = Objective(model, rows)
         self.noise = Noise(seed, rows.x.device, rows.x.dtype)
         self.sampler = make_sampler(rows, model.settings.batch_rows)
@@ -61,24 +66,15 @@ class Trainer:
         self.extras: dict[str, Tensor] = {}  # what hooks want kept in checkpoints
         self._every = max(1, -(-model.settings.max_steps // HISTORY_LENGTH))
 
-    def run(self, hooks: Sequence[Callable[[Trainer, Progress], None]] = ()) -> None:
-        """Train to the last step; hooks run after every step: checkpoints, progress, stopping by raising."""
+    def run(self, hooks: Sequence[Hook] = ()) -> None:
+        """Train to the last step; hooks run after every step."""
         total = self.model.settings.max_steps
         started = time.perf_counter() - (self.history.seconds[-1] if self.history.seconds else 0.0)
         while self.step < total:
             progress = self._one_step(total, started)
             for hook in hooks:
                 hook(self, progress)
-        self.check_weights()
-
-    def check_weights(self) -> None:
-        """The last update is followed by no loss that would show it broken, so look at the weights."""
-        for name, parameter in self.objective.state_dict().items():
-            broken = ~torch.isfinite(parameter)
-            if bool(broken.any()):
-                per_task = parameter.dim() > 0 and len(parameter) == self.model.n_tasks > 1
-                task = int(broken.nonzero()[0, 0]) if per_task else None
-                raise DivergenceError(self.step, f"the weight {name.removeprefix('model.')}", task)
+        check_weights(self.objective, self.model.n_tasks, self.step)
 
     def _one_step(self, total: int, started: float) -> Progress:
         model, settings, step = self.model, self.model.settings, self.step
@@ -87,7 +83,7 @@ class Trainer:
             return schedules.value(schedule, step, total, model.n_tasks)
 
         scales = Scales(now(settings.kl_scale_z), now(settings.kl_scale_w), settings.entropy_weight)
-        tau, lr = now(settings.tau), now(settings.learning_rate)
+        tau, lr = now(settings.tau), now(self.learning_rate)
         for group in self.optimiser.param_groups:
             group["lr"] = lr * group["rate"]
         batch = self.sampler.draw(self.noise)
@@ -135,7 +131,7 @@ class Trainer:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything that the next step depends on, as JSON and tensors; only a finite state is given out."""
-        self.check_weights()
+        check_weights(self.objective, self.model.n_tasks, self.step)
         tensors = dict(self.objective.state_dict())
         tensors["noise"] = self.noise.state()
         for index, parameter in enumerate(self._parameters()):
@@ -170,3 +166,13 @@ class Trainer:
 
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
+
+
+def check_weights(module: torch.nn.Module, n_tasks: int, step: int) -> None:
+    """The last update is followed by no loss that would show it broken, so look at the weights."""
+    for name, parameter in module.state_dict().items():
+        broken = ~torch.isfinite(parameter)
+        if bool(broken.any()):
+            per_task = parameter.dim() > 0 and len(parameter) == n_tasks > 1
+            task = int(broken.nonzero()[0, 0]) if per_task else None
+            raise DivergenceError(step, f"the weight {name.removeprefix('model.')}", task)

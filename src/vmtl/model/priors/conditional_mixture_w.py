@@ -19,7 +19,7 @@ from torch import Tensor
 
 from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Gaussian
-from vmtl.model.mixing import Mixture
+from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors.mixture_w import MixtureW
 
 
@@ -27,10 +27,10 @@ class ConditionalMixtureW(MixtureW):
     """p(w_tc) = sum_{i != t} alpha_tic N(r_t mu_ic, v_t), r_t and v_t inferred before training."""
 
     @torch.no_grad()
-    def start_from(self, mixture: Mixture) -> None:
+    def start_from(self, structure: TaskStructure) -> None:
         """Set r_t and v_t; until then r_t = 0 and v_t = 1, the prior N(0, I)."""
-        self.sharing.copy_(mixture.sharing)
-        self.variance.copy_(mixture.variance)
+        self.sharing.copy_(structure.sharing)
+        self.variance.copy_(structure.variance)
 
     def components(self, q_w: Gaussian) -> Gaussian:
         """N(r_t mu_i, v_t) for every pair of tasks: (C, T, T, K)."""

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Gaussian, Posterior, standard_normal_kl
-from vmtl.model.mixing import Mixture, renormalise
+from vmtl.model.mixing import TaskStructure, renormalise
 from vmtl.model.priors.base import Context, PriorSettings, WPrior
 from vmtl.model.priors.mixture_kl.forms import mixture_kl
 
@@ -46,7 +46,7 @@ class MixtureW(WPrior):
         """What each task may draw its prior from: (C, T or 1, T, K)."""
         raise NotImplementedError
 
-    def start_from(self, mixture: Mixture) -> None:
+    def start_from(self, structure: TaskStructure) -> None:
         """Take over what was inferred about sharing before training; a strength given by hand stays."""
 
     def penalty(self, q_w: Posterior, context: Context) -> Tensor:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vmtl.report.style import ACCENT, MUTED, axes
 
-#: Tasks whose own curves are drawn behind the mean.
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+#: Tasks whose curves are drawn behind the mean.
 MOST_CURVES = 30
 LABELS = {"nll": "negative log likelihood per row", "kl_w": "KL of w (nats)", "kl_z": "KL of z per row (nats)"}
 
 
-def plot_learning(history: Any, term: str = "nll", ax: Any = None) -> Any:
+def plot_learning(history: pd.DataFrame, term: str = "nll", ax: Axes | None = None) -> Axes:
     """A term of ``history_`` over steps: each task as a thin line, their mean as a thick one."""
     ax = axes(ax, 2.6)
     table = history.pivot_table(index="step", columns="task", values=term, observed=True, sort=False)

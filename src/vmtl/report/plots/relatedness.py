@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vmtl._utils.types import Array
-from vmtl.report.arrows import Control, arrows, even_weight
+from vmtl.report.arrows import Arrow, Control, arrows, even_weight
 from vmtl.report.style import ACCENT, INK, LINE, MUTED, WARM, axes, short, wrapped
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
 
 #: Rows of a map up to which every cell carries its number.
 MOST_NUMBERED = 12
@@ -19,7 +23,7 @@ MOST_DOTS = 200
 MOST_ON_CIRCLE = 14
 
 
-def plot_relatedness(weights: Any, ax: Any = None) -> Any:
+def plot_relatedness(weights: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Mixing weights of a (T, T) DataFrame: the learner is a row, its teachers are the columns."""
     names = [short(name) for name in weights.index]
     ax = axes(ax, 1.2 + min(0.42 * len(names), 4.2))
@@ -30,7 +34,7 @@ def plot_relatedness(weights: Any, ax: Any = None) -> Any:
 
 
 def draw_map(
-    ax: Any,
+    ax: Axes,
     values: Array,
     rows: Sequence[str],
     columns: Sequence[str],
@@ -57,16 +61,16 @@ def draw_map(
                 ax.text(i, t, f"{values[t, i]:.2f}".lstrip("0") or "0", ha="center", va="center", fontsize=8.5)
 
 
-def plot_arrows(weights: Any, ax: Any = None, most: int = 18) -> Any:
+def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18) -> Axes:
     """The tasks on a circle; an arrow runs from the teacher to the learner, as wide and dark as the weight."""
     from matplotlib.patches import FancyArrowPatch
 
-    found = arrows(weights)
+    strongest_first = arrows(weights)
     names = [str(name) for name in weights.index]
-    kept = [n for n in names if n in _involved(found)] if len(names) > MOST_ON_CIRCLE else names
+    kept = [n for n in names if n in _involved(strongest_first)] if len(names) > MOST_ON_CIRCLE else names
     place = dict(zip(kept, _circle(len(kept)), strict=True))
     ax = axes(ax, 4.2)
-    shown = [a for a in found if a.learner in place and a.teacher in place][:most]
+    shown = [a for a in strongest_first if a.learner in place and a.teacher in place][:most]
     low, high = even_weight(len(names)), max((a.weight for a in shown), default=1.0)
     for arrow in reversed(shown):
         strength = np.clip((arrow.weight - low) / max(high - low, 0.05), 0.06, 1)
@@ -93,10 +97,10 @@ def plot_arrows(weights: Any, ax: Any = None, most: int = 18) -> Any:
     return ax
 
 
-def _involved(found: Sequence[Any]) -> set[str]:
+def _involved(strongest_first: Sequence[Arrow]) -> set[str]:
     """The tasks of the strongest arrows, as many as the circle holds."""
     chosen: dict[str, None] = {}
-    for arrow in found:
+    for arrow in strongest_first:
         chosen |= dict.fromkeys((arrow.learner, arrow.teacher))
         if len(chosen) >= MOST_ON_CIRCLE:
             break
@@ -108,7 +112,7 @@ def _circle(n: int) -> list[tuple[float, float]]:
     return [(float(np.cos(a)), float(np.sin(a))) for a in angle]
 
 
-def plot_control(weights: Any, control: Control | None = None, ax: Any = None) -> Any:
+def plot_control(weights: pd.DataFrame, control: Control | None = None, ax: Axes | None = None) -> Axes:
     """All weights of the model beside those of refits whose tasks mean nothing; the line is 1 / (T - 1)."""
     ax = axes(ax, 2.3 if control is not None else 1.5)
     off = ~np.eye(len(weights), dtype=bool)

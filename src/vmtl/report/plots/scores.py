@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import norm
@@ -11,8 +11,12 @@ from scipy.stats import norm
 from vmtl._utils.types import Array
 from vmtl.evaluation.comparison import ALONE, POOLED, Gain
 from vmtl.evaluation.evidence import Evidence, perfect_ece
+from vmtl.evaluation.intervals import Interval
 from vmtl.evaluation.metrics import ECE_BINS, ece
 from vmtl.report.style import ACCENT, BAD, GOOD, INK, LINE, MUTED, WARM, axes, short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: Tasks or classes that one figure can show; tables have them all.
 MOST_SHOWN = 25
@@ -20,7 +24,7 @@ _SHADES = {ALONE: (WARM, "s", "alone"), POOLED: (GOOD, "D", "pooled")}
 _LINEAR = {"per_task_linear": ("^", "per-task linear"), "pooled_linear": ("v", "pooled linear")}
 
 
-def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None, ax: Any = None) -> Any:
+def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None, ax: Axes | None = None) -> Axes:
     """Score of every task with its 95 % interval; alone and pooled beside it, further methods as small dots."""
     others = others or {}
     tasks = evidence.present[:MOST_SHOWN]
@@ -50,14 +54,14 @@ def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None
     return ax
 
 
-def _interval(ax: Any, found: Any, place: float, colour: str, marker: str, label: str) -> None:
-    ends = [[found.value - found.low], [found.high - found.value]]
-    ax.errorbar(found.value, place, xerr=ends, fmt=marker, ms=5, lw=1.6, color=colour, label=label or None, zorder=3)
+def _interval(ax: Axes, interval: Interval, place: float, colour: str, marker: str, label: str) -> None:
+    ends = [[interval.value - interval.low], [interval.high - interval.value]]
+    ax.errorbar(interval.value, place, xerr=ends, fmt=marker, ms=5, lw=1.6, color=colour, label=label or None, zorder=3)
 
 
-def plot_gains(found: Sequence[Gain], ax: Any = None) -> Any:
+def plot_gains(of_tasks: Sequence[Gain], ax: Axes | None = None) -> Axes:
     """What every task gains from the others, against being learned alone; 0 is no difference."""
-    shown = sorted(found, key=lambda gain: -gain.gain.value)
+    shown = sorted(of_tasks, key=lambda gain: -gain.gain.value)
     if len(shown) > MOST_SHOWN:
         shown = [*shown[: MOST_SHOWN // 2], *shown[-(MOST_SHOWN - MOST_SHOWN // 2) :]]
     ax = axes(ax, 1.0 + 0.36 * len(shown))
@@ -73,7 +77,7 @@ def plot_gains(found: Sequence[Gain], ax: Any = None) -> Any:
     return ax
 
 
-def plot_reliability(evidence: Evidence, task: int | None = None, ax: Any = None) -> Any:
+def plot_reliability(evidence: Evidence, task: int | None = None, ax: Axes | None = None) -> Axes:
     """Observed against promised: accuracy by confidence, or in regression the coverage of central intervals."""
     rows = np.arange(len(evidence.y)) if task is None else evidence.rows(task)
     ax = axes(ax, 3.4)
@@ -121,17 +125,17 @@ def deviations(evidence: Evidence, rows: Array) -> Array:
     return np.asarray(np.abs(evidence.y[rows] - evidence.mean[rows]) / np.maximum(evidence.std[rows], 1e-300))
 
 
-def plot_uncertainty(evidence: Evidence, ax: Any = None) -> Any:
+def plot_uncertainty(evidence: Evidence, ax: Axes | None = None) -> Axes:
     """Distribution of the total uncertainty of right and of wrong predictions."""
     ax = axes(ax, 2.8)
     wrong, value = evidence.wrong, evidence.total
     edges = np.linspace(value.min(), value.max() + 1e-9, 24)
     names = ("right", "wrong") if evidence.p is not None else ("smaller half of errors", "larger half of errors")
-    for own, name, colour in ((~wrong, names[0], ACCENT), (wrong, names[1], WARM)):
-        if own.any():
-            height = np.histogram(value[own], edges)[0] / own.sum()
+    for rows, name, colour in ((~wrong, names[0], ACCENT), (wrong, names[1], WARM)):
+        if rows.any():
+            height = np.histogram(value[rows], edges)[0] / rows.sum()
             ax.stairs(height, edges, fill=True, color=colour, alpha=0.28)
-            ax.stairs(height, edges, color=colour, lw=1.6, label=f"{name} ({own.sum()})")
+            ax.stairs(height, edges, color=colour, lw=1.6, label=f"{name} ({rows.sum()})")
     unit = "nats" if evidence.p is not None else "unit of the target"
     ax.set(xlabel=f"total uncertainty ({unit})", ylabel="share of rows")
     ax.legend()
@@ -148,7 +152,7 @@ def confusion(evidence: Evidence, task: int | None = None) -> Array:
     return np.bincount(pairs, minlength=n * n).reshape(n, n)
 
 
-def plot_confusion(evidence: Evidence, task: int | None = None, ax: Any = None) -> Any:
+def plot_confusion(evidence: Evidence, task: int | None = None, ax: Axes | None = None) -> Axes:
     """True class (rows) by predicted class (columns), as a share of the true class."""
     from vmtl.report.plots.relatedness import draw_map
 
@@ -163,7 +167,7 @@ def plot_confusion(evidence: Evidence, task: int | None = None, ax: Any = None) 
     return ax
 
 
-def plot_predictions(evidence: Evidence, ax: Any = None) -> Any:
+def plot_predictions(evidence: Evidence, ax: Axes | None = None) -> Axes:
     """Predicted against true values of a regression; on the dashed line they agree."""
     assert evidence.mean is not None
     ax = axes(ax, 3.6)

@@ -1,4 +1,4 @@
-"""Matplotlib figures as inline SVG whose colours and fonts are the page's own."""
+"""Matplotlib figures as inline SVG whose colours and fonts are those of the page."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vmtl.report.style import PROPERTIES, WIDTH, look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class Picture:
 
 def draw(
     name: str,
-    plot: Callable[[Any], object],
+    plot: Callable[[Axes], object],
     *,
     height: float,
     title: str,
@@ -37,7 +41,7 @@ def draw(
 
 
 def draw_grid(
-    name: str, plot: Callable[[Any], object], width: float, height: float, title: str, caption: str, alt: str
+    name: str, plot: Callable[[Figure], object], width: float, height: float, title: str, caption: str, alt: str
 ) -> Picture:
     """Call ``plot`` with an empty figure."""
     from matplotlib.figure import Figure

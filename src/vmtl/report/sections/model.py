@@ -1,66 +1,75 @@
-"""Sections on the model itself: who learns from whom, how it was trained, how it was made."""
+"""Sections on the model itself: who learns from whom, how it was trained, with which settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vmtl._utils.messages import counted
+from vmtl.estimators.base import BaseMultiTask
 from vmtl.report.arrows import Arrow, Control, arrows, clear_arrows, even_weight
 from vmtl.report.plots import relatedness as related
 from vmtl.report.plots.learning import LABELS, plot_learning
 from vmtl.report.plots.svg import Picture, draw
 from vmtl.report.sections.section import Section
 from vmtl.report.sheets import arrow_sheet, fact_sheet
-from vmtl.report.style import count, name_height, plain
+from vmtl.report.style import name_height, three_digits
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-def relatedness_section(model: Any, control: Control | None) -> Section | None:
+def relatedness_section(model: BaseMultiTask, control: Control | None) -> Section | None:
     """Who learns from whom, and what that looks like where there is nothing to learn."""
-    found = arrows(model.alpha_)
-    if not found:
+    strongest_first = arrows(model.alpha_)
+    if not strongest_first:
         return None
     clear = clear_arrows(model.alpha_, control)
-    top = [str(arrow) for arrow in clear[:6]]
-    pictures = []
-    if clear:
-        pictures.append(
-            draw(
-                "arrows",
-                lambda ax: related.plot_arrows(model.alpha_, ax),
-                height=3.3,
-                title="Who learns from whom",
-                caption="An arrow runs from the task that teaches to the task that learns; wide and dark is strong.",
-                alt="Strongest arrows: " + "; ".join(top) + ".",
-            )
-        )
-    if control is not None:
-        pictures.append(
-            draw(
-                "control",
-                lambda ax: related.plot_control(model.alpha_, control, ax),
-                height=2.4,
-                title="Is it more than chance?",
-                caption="Each dot is one weight. Only dots right of all shuffled ones mean something."
-                + (" Of many, the largest and a sample are drawn." if len(found) > 2 * related.MOST_DOTS else ""),
-                alt=_control_words(found[0].weight, control),
-            )
-        )
+    lines = tuple(str(arrow) for arrow in clear[:6])
     words = [
         _finding(model.alpha_, clear),
         "Each task's prior is a mixture of the other tasks; these are its weights. Each row sums to 1. "
         f"A task that prefers no other gives each of them {even_weight(len(model.tasks_)):.2f}.",
     ]
     if len(model.tasks_) > 2:
-        words.append(_control_words(found[0].weight, control))
-    pictures += _maps(model)
-    sheet = arrow_sheet(found, clear, control)
+        words.append(_control_words(strongest_first[0].weight, control))
+    pictures = [
+        *([_arrow_picture(model.alpha_, lines)] if clear else []),
+        *([_control_picture(model.alpha_, control)] if control is not None else []),
+        *_maps(model),
+    ]
+    sheet = arrow_sheet(strongest_first, clear, control)
     fold = "" if clear else "All weights" + (" and the control" if control is not None else "")
-    return Section("relatedness", "Who learns from whom?", tuple(words), tuple(pictures), (sheet,), tuple(top), fold)
+    return Section("relatedness", "Who learns from whom?", tuple(words), tuple(pictures), (sheet,), lines, fold)
 
 
-def _finding(weights: Any, clear: Sequence[Arrow]) -> str:
+def _arrow_picture(weights: pd.DataFrame, lines: Sequence[str]) -> Picture:
+    return draw(
+        "arrows",
+        lambda ax: related.plot_arrows(weights, ax),
+        height=3.3,
+        title="Who learns from whom",
+        caption="An arrow runs from the task that teaches to the task that learns; wide and dark is strong.",
+        alt="Strongest arrows: " + "; ".join(lines) + ".",
+    )
+
+
+def _control_picture(weights: pd.DataFrame, control: Control) -> Picture:
+    every_arrow = arrows(weights)
+    sampled = " Of many, the largest and a sample are drawn." if len(every_arrow) > 2 * related.MOST_DOTS else ""
+    return draw(
+        "control",
+        lambda ax: related.plot_control(weights, control, ax),
+        height=2.4,
+        title="Is it more than chance?",
+        caption=f"Each dot is one weight. Only dots right of all shuffled ones mean something.{sampled}",
+        alt=_control_words(every_arrow[0].weight, control),
+    )
+
+
+def _finding(weights: pd.DataFrame, clear: Sequence[Arrow]) -> str:
     """The answer in one sentence."""
     if clear:
         return f"The strongest link: {clear[0]}."
@@ -72,7 +81,7 @@ def _finding(weights: Any, clear: Sequence[Arrow]) -> str:
     return f"{nothing}; each learns equally from all."
 
 
-def _maps(model: Any) -> list[Picture]:
+def _maps(model: BaseMultiTask) -> list[Picture]:
     """One map where alpha and beta are the same, else one of each that the method has."""
     alpha, beta = model.alpha_, model.beta_
     if np.array_equal(alpha, beta):
@@ -81,7 +90,7 @@ def _maps(model: Any) -> list[Picture]:
     return [_map_picture(name, meaning, weights) for name, meaning, weights in pairs if np.asarray(weights).any()]
 
 
-def _map_picture(name: str, meaning: str, weights: Any) -> Picture:
+def _map_picture(name: str, meaning: str, weights: pd.DataFrame) -> Picture:
     return draw(
         f"map-{name}",
         lambda ax: related.plot_relatedness(weights, ax),
@@ -96,21 +105,21 @@ def _control_words(strongest: float, control: Control | None) -> str:
     if control is None:
         return f"The strongest weight is {strongest:.2f}. With --train a control shows how large weights are by chance."
     return (
-        f"As a control the model was fitted again ({count(len(control.shuffled), 'refit')}) with rows dealt to the "
+        f"As a control the model was fitted again ({counted(len(control.shuffled), 'refit')}) with rows dealt to the "
         f"tasks at random, so that no task is nearer than another: weights reach {control.noise:.2f}. With targets "
         f"shuffled inside each task, so that tasks are unrelated, they reach {control.unrelated.max():.2f}. "
         f"The strongest weight of this model is {strongest:.2f}."
     )
 
 
-def learning_section(model: Any) -> Section:
+def learning_section(model: BaseMultiTask) -> Section:
     """How training went."""
     history = model.history_
     pictures, words = [], []
     for term, label in LABELS.items():
         values = history.groupby("step")[term].mean()
         if values.abs().max() > 0:
-            words.append(f"{label} from {plain(values.iloc[0])} to {plain(values.iloc[-1])}")
+            words.append(f"{label} from {three_digits(values.iloc[0])} to {three_digits(values.iloc[-1])}")
             pictures.append(
                 draw(
                     f"learning-{term}",
@@ -122,7 +131,7 @@ def learning_section(model: Any) -> Section:
                     f"{values.iloc[-1]:.3g} at step {values.index[-1]}.",
                 )
             )
-    steps = count(int(history["step"].max()), "step")
+    steps = counted(int(history["step"].max()), "step")
     told = [f"In {steps}, means over the tasks went like this: {'; '.join(words)}."]
     if model.settings_.select:
         told.append(
@@ -132,7 +141,7 @@ def learning_section(model: Any) -> Section:
     return Section("learning", "How was it trained?", tuple(told), tuple(pictures))
 
 
-def settings_section(model: Any, facts: Mapping[str, Any]) -> Section:
+def settings_section(model: BaseMultiTask, facts: Mapping[str, object]) -> Section:
     """Everything needed to do it again."""
     sheets = (
         fact_sheet("facts", "Origin", facts),

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.stats import norm
 
+from vmtl._utils.messages import counted
+from vmtl.estimators.base import BaseMultiTask
 from vmtl.evaluation.comparison import ALONE, gains, lead
 from vmtl.evaluation.evidence import Evidence
 from vmtl.evaluation.intervals import LEVEL, of_share
 from vmtl.report.plots import scores as scored
-from vmtl.report.plots.svg import draw, draw_grid
+from vmtl.report.plots.svg import Picture, draw, draw_grid
 from vmtl.report.sections.section import Section
 from vmtl.report.sheets import full_name, gain_sheet, method_sheet, score_sheet
-from vmtl.report.style import WIDTH, count, name_height
+from vmtl.report.style import WIDTH, name_height
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Reliability diagrams side by side at most.
 MOST_DIAGRAMS = 12
 
 
-def score_section(model: Any, evidence: Evidence, others: Mapping[str, Evidence]) -> Section:
+def score_section(model: BaseMultiTask, evidence: Evidence, others: Mapping[str, Evidence]) -> Section:
     """How good the model is on every task, beside the other methods."""
     overall = evidence.score(np.arange(len(evidence.y)))
     per_task = ", ".join(f"{evidence.tasks[t]} {evidence.score(evidence.rows(t)).value:.3f}" for t in evidence.present)
@@ -36,10 +41,10 @@ def score_section(model: Any, evidence: Evidence, others: Mapping[str, Evidence]
         alt=f"{evidence.measure} of every task: {per_task}.",
     )
     sheets = [score_sheet(evidence)]
-    words = [f"Over {count(len(evidence.y), 'row')}: {evidence.measure} {overall.value:.3f}."]
+    words = [f"Over {counted(len(evidence.y), 'row')}: {evidence.measure} {overall.value:.3f}."]
     if others:
         words.append(_ranking(evidence, others))
-        sheets.append(method_sheet(model.method, evidence, others))
+        sheets.append(method_sheet(model.method_.name, evidence, others))
         words.append("All methods were fitted to the same training rows and scored on the same rows as this model.")
     else:
         words.append("Give the training table with --train to see the same rows learned alone, pooled and otherwise.")
@@ -49,72 +54,49 @@ def score_section(model: Any, evidence: Evidence, others: Mapping[str, Evidence]
 def _ranking(evidence: Evidence, others: Mapping[str, Evidence]) -> str:
     """Which method has the best mean over tasks, this model's place, and whether that is more than chance."""
     sign = 1 if evidence.p is not None else -1
-    own, means = evidence.mean_score(), {name: other.mean_score() for name, other in others.items()}
-    place = 1 + sum(sign * (mean - own) > 0 for mean in means.values())
+    score, means = evidence.mean_score(), {name: other.mean_score() for name, other in others.items()}
+    place = 1 + sum(sign * (mean - score) > 0 for mean in means.values())
     rival = max(means, key=lambda name: sign * means[name])
     name, of = full_name(rival), len(means) + 1
     gap = lead(evidence, others[rival]) if place == 1 else lead(others[rival], evidence)
     if place == 1:
-        found = f"Best mean over tasks: this model {own:.3f}, of {of} methods; next {name} {means[rival]:.3f}."
+        ranking = f"Best mean over tasks: this model {score:.3f}, of {of} methods; next {name} {means[rival]:.3f}."
     else:
-        found = f"Best mean over tasks: {name} {means[rival]:.3f}; this model {own:.3f}, place {place} of {of}."
+        ranking = f"Best mean over tasks: {name} {means[rival]:.3f}; this model {score:.3f}, place {place} of {of}."
     if not np.isfinite(gap.low):  # a task has one row
-        return found
+        return ranking
     chance = "more than chance" if gap.low > 0 else "within chance"
-    return f"{found} The difference is {chance} (95 %: {gap.low:.3f} to {gap.high:.3f})."
+    return f"{ranking} The difference is {chance} (95 %: {gap.low:.3f} to {gap.high:.3f})."
 
 
 def gain_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section | None:
     """Which tasks the others helped or hurt."""
     if ALONE not in others:
         return None
-    found = gains(evidence, others[ALONE])
-    counts = {v: sum(gain.verdict == v for gain in found) for v in ("helped", "hurt", "no clear difference")}
+    of_tasks = gains(evidence, others[ALONE])
+    counts = {v: sum(gain.verdict == v for gain in of_tasks) for v in ("helped", "hurt", "no clear difference")}
     unit = "accuracy points" if evidence.p is not None else "% of the squared error"
     picture = draw(
         "gains",
-        lambda ax: scored.plot_gains(found, ax).set_xlabel(f"gain over alone, {unit}"),
-        height=1.0 + 0.38 * min(len(found), scored.MOST_SHOWN),
+        lambda ax: scored.plot_gains(of_tasks, ax).set_xlabel(f"gain over alone, {unit}"),
+        height=1.0 + 0.38 * min(len(of_tasks), scored.MOST_SHOWN),
         title="Gain over being learned alone",
         caption="Right of the line the other tasks helped. Bars are 95 % intervals of paired differences.",
-        alt="; ".join(f"{g.task}: {g.verdict}, {100 * g.gain.value:+.1f} {unit}" for g in found) + ".",
+        alt="; ".join(f"{g.task}: {g.verdict}, {100 * g.gain.value:+.1f} {unit}" for g in of_tasks) + ".",
     )
     words = (
         f"{counts['helped']} helped, {counts['hurt']} hurt, {counts['no clear difference']} without a clear difference "
         "when every task is compared with being learned alone, row by row.",
-        f"Each verdict errs once in 20 times: among {count(len(found), 'task')}, {0.05 * len(found):g} on average "
-        "would be called helped or hurt although nothing changed.",
+        f"Each verdict errs once in 20 times: among {counted(len(of_tasks), 'task')}, {0.05 * len(of_tasks):g} on "
+        "average would be called helped or hurt although nothing changed.",
     )
-    sheet = gain_sheet(found, evidence, others[ALONE])
+    sheet = gain_sheet(of_tasks, evidence, others[ALONE])
     return Section("gains", "Who was helped, who was hurt?", words, (picture,), (sheet,))
 
 
 def trust_section(evidence: Evidence) -> Section:
     """Whether stated probabilities and uncertainties hold."""
-    shown: list[int | None] = [None, *evidence.present[: MOST_DIAGRAMS - 1]]
-    columns = 3
-    lines = -(-len(shown) // columns)
-
-    def diagrams(figure: Any) -> None:
-        grid = figure.subplots(lines, columns, squeeze=False).ravel()
-        for ax, task in zip(grid, shown, strict=False):
-            scored.plot_reliability(evidence, task, ax)
-        for ax in grid[len(shown) :]:
-            ax.set_visible(False)
-
     is_class = evidence.p is not None
-    promise = "probability of the predicted class" if is_class else "level of the interval"
-    truth = "share of right predictions" if is_class else "share of targets inside"
-    reliability = draw_grid(
-        "reliability",
-        diagrams,
-        WIDTH,
-        (2.2 if is_class else 2.0) * lines,
-        "Reliability of every task",
-        f"Across: {promise}. Up: {truth}. On the dashed line promises hold"
-        + ("; larger dots have more rows." if is_class else "; the gap is the mean distance from it."),
-        _reliability_words(evidence),
-    )
     wrong, right = evidence.total[evidence.wrong], evidence.total[~evidence.wrong]
     names = ("wrong ones", "right predictions") if is_class else ("the larger half", "the smaller half of errors")
     means = [f"{np.mean(v):.3f}" if len(v) else "none" for v in (wrong, right)]
@@ -126,9 +108,35 @@ def trust_section(evidence: Evidence) -> Section:
         caption="A model that knows what it does not know is less certain where it errs.",
         alt=f"Mean total uncertainty of {names[0]}: {means[0]}; of {names[1]}: {means[1]}.",
     )
-    known = f"Mean uncertainty of {names[1]}: {means[1]}; of {names[0]}: {means[0]}."
-    return Section(
-        "trust", "Can its confidence be trusted?", (_trust_words(evidence), known), (reliability, uncertainty)
+    words = (_trust_words(evidence), f"Mean uncertainty of {names[1]}: {means[1]}; of {names[0]}: {means[0]}.")
+    return Section("trust", "Can its confidence be trusted?", words, (_reliability_picture(evidence), uncertainty))
+
+
+def _reliability_picture(evidence: Evidence) -> Picture:
+    """A reliability diagram of all rows and of every task, as many as fit."""
+    shown: list[int | None] = [None, *evidence.present[: MOST_DIAGRAMS - 1]]
+    columns = 3
+    lines = -(-len(shown) // columns)
+
+    def diagrams(figure: Figure) -> None:
+        grid = figure.subplots(lines, columns, squeeze=False).ravel()
+        for ax, task in zip(grid, shown, strict=False):
+            scored.plot_reliability(evidence, task, ax)
+        for ax in grid[len(shown) :]:
+            ax.set_visible(False)
+
+    is_class = evidence.p is not None
+    promise = "probability of the predicted class" if is_class else "level of the interval"
+    truth = "share of right predictions" if is_class else "share of targets inside"
+    return draw_grid(
+        "reliability",
+        diagrams,
+        WIDTH,
+        (2.2 if is_class else 2.0) * lines,
+        "Reliability of every task",
+        f"Across: {promise}. Up: {truth}. On the dashed line promises hold"
+        + ("; larger dots have more rows." if is_class else "; the gap is the mean distance from it."),
+        _reliability_words(evidence),
     )
 
 
@@ -146,15 +154,15 @@ def _trust_words(evidence: Evidence) -> str:
         )
     inside = of_share(scored.deviations(evidence, everything) <= norm.ppf((1 + LEVEL) / 2))
     verdict = "too narrow" if inside.high < LEVEL else "too wide" if inside.low > LEVEL else "as promised"
-    rows = count(len(everything), "row")
+    rows = counted(len(everything), "row")
     return f"{100 * LEVEL:.0f} % intervals contain {100 * inside.value:.1f} % of {rows}: {verdict}."
 
 
 def _reliability_words(evidence: Evidence) -> str:
     if evidence.p is not None:
         scores = {evidence.tasks[t]: evidence.scores(evidence.rows(t)) for t in evidence.present}
-        found = [f"{name} {s['ece']:.3f} ({s['ece_perfect']:.3f})" for name, s in scores.items()]
-        return "Expected calibration error, and if perfectly calibrated: " + ", ".join(found) + "."
+        errors = [f"{name} {s['ece']:.3f} ({s['ece_perfect']:.3f})" for name, s in scores.items()]
+        return "Expected calibration error, and if perfectly calibrated: " + ", ".join(errors) + "."
     levels, inside = scored.coverage(evidence, np.arange(len(evidence.y)))
     return f"The 50 % interval holds {inside[9]:.0%} and the {levels[-1]:.0%} interval {inside[-1]:.0%} of the targets."
 
@@ -179,7 +187,7 @@ def error_section(evidence: Evidence) -> Section:
         return Section("errors", "Where does it err?", (words,), (picture,))
     counts, names = scored.confusion(evidence), evidence.classes or ()
     off = [(int(counts[a, b]), a, b) for a, b in np.ndindex(counts.shape) if a != b and counts[a, b]]
-    worst = [f"{names[a]} taken for {names[b]} {count(n, 'time')}" for n, a, b in sorted(off, reverse=True)[:6]]
+    worst = [f"{names[a]} taken for {names[b]} {counted(n, 'time')}" for n, a, b in sorted(off, reverse=True)[:6]]
     picture = draw(
         "confusion",
         lambda ax: scored.plot_confusion(evidence, None, ax),
@@ -188,7 +196,7 @@ def error_section(evidence: Evidence) -> Section:
         caption="Rows are true classes and sum to 1; the diagonal is right.",
         alt=("Most frequent confusions: " + "; ".join(worst) if worst else "No row is confused") + ".",
     )
-    words = f"{int(evidence.wrong.sum())} of {count(len(evidence.y), 'row')} are predicted wrong."
+    words = f"{int(evidence.wrong.sum())} of {counted(len(evidence.y), 'row')} are predicted wrong."
     return Section("errors", "Where does it err?", (words,), (picture,), (), tuple(worst))
 
 

@@ -6,12 +6,15 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vmtl._utils.types import Array
 from vmtl.vision.transform import Transform
+
+if TYPE_CHECKING:
+    import torch
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +38,7 @@ def file_digest(path: str | Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def read_weights(path: str | Path) -> dict[str, Any]:
+def read_weights(path: str | Path) -> dict[str, torch.Tensor]:
     """A checkpoint as name -> tensor, from ``.safetensors`` or a torch file; no code in it is ever run."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no weight file {path}; check the path.")
@@ -48,7 +51,7 @@ def read_weights(path: str | Path) -> dict[str, Any]:
     return dict(torch.load(path, map_location="cpu", weights_only=True))
 
 
-def torch_embed(network: Any, n_threads: int | None) -> Callable[[Array], Array]:
+def torch_embed(network: torch.nn.Module, n_threads: int | None) -> Callable[[Array], Array]:
     """Run a torch module as ``embed``."""
     import torch
 

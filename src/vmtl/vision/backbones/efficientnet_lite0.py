@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vmtl._utils.atomic_files import written_atomically
 from vmtl._utils.types import Array
@@ -13,6 +13,9 @@ from vmtl.vision.backbones.base import Backbone, file_digest, read_weights, torc
 from vmtl.vision.backbones.onnx_file import open_session, session_embed
 from vmtl.vision.cache import cache_folder
 from vmtl.vision.transform import LITE
+
+if TYPE_CHECKING:
+    import torch
 
 SIZE = 224
 
@@ -40,7 +43,7 @@ def _embed(file: Path, digest: str, n_threads: int | None) -> Callable[[Array], 
         return torch_embed(network or pooled_network(file), n_threads)
 
 
-def pooled_network(file: str | Path) -> Any:
+def pooled_network(file: str | Path) -> torch.nn.Module:
     """The torch module (n, 3, 224, 224) -> (n, 1280)."""
     import torch
     from efficientnet_lite_pytorch import EfficientNet
@@ -63,7 +66,7 @@ def pooled_network(file: str | Path) -> Any:
     return Pooled().eval()
 
 
-def export_onnx(network: Any, path: Path) -> None:
+def export_onnx(network: torch.nn.Module, path: Path) -> None:
     """Write the network as ONNX; the file appears only when it is complete."""
     import torch
 

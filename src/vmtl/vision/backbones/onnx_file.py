@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vmtl._utils.types import Array
 from vmtl.vision.backbones.base import Backbone, file_digest
 from vmtl.vision.transform import IMAGENET
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
 
 
 def build(weights: str | Path | None, n_threads: int | None) -> Backbone:
@@ -28,7 +31,7 @@ def build(weights: str | Path | None, n_threads: int | None) -> Backbone:
     return Backbone("onnx", file_digest(weights), transform, session_embed(session))
 
 
-def open_session(path: str | Path, n_threads: int | None) -> Any:
+def open_session(path: str | Path, n_threads: int | None) -> InferenceSession:
     """An onnxruntime session on the CPU."""
     try:
         import onnxruntime
@@ -42,7 +45,7 @@ def open_session(path: str | Path, n_threads: int | None) -> Any:
         raise ValueError(f"onnxruntime cannot run {path} ({error}); export it again.") from error
 
 
-def session_embed(session: Any) -> Callable[[Array], Array]:
+def session_embed(session: InferenceSession) -> Callable[[Array], Array]:
     """Run a session as ``embed``, image by image: larger batches are slower on a CPU."""
     entry = session.get_inputs()[0]
     channels_last = entry.shape[-1] == 3

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from vmtl.vision.backbones.base import Backbone, read_weights, torch_embed
 from vmtl.vision.transform import Transform
+
+if TYPE_CHECKING:
+    import torch
 
 
 def build(name: str, weights: str | Path | None, n_threads: int | None) -> Backbone:
@@ -34,7 +39,7 @@ def build(name: str, weights: str | Path | None, n_threads: int | None) -> Backb
     return Backbone(f"timm:{name}", _digest(network), transform, torch_embed(network, n_threads))
 
 
-def _import_timm(name: str) -> Any:
+def _import_timm(name: str) -> ModuleType:
     try:
         return importlib.import_module("timm")
     except Exception as error:  # timm imports torchvision, which fails in many ways beside another torch
@@ -46,7 +51,7 @@ def _import_timm(name: str) -> Any:
         ) from error
 
 
-def _load(network: Any, weights: str | Path, name: str) -> None:
+def _load(network: torch.nn.Module, weights: str | Path, name: str) -> None:
     """Fill the network; only what belongs to the removed classifier may be left over."""
     try:
         missing = network.load_state_dict(read_weights(weights), strict=False).missing_keys
@@ -56,13 +61,13 @@ def _load(network: Any, weights: str | Path, name: str) -> None:
         raise ValueError(f"{weights} lacks {len(missing)} parameters of {name}, such as {missing[0]}; give another.")
 
 
-def _rgb(values: Any) -> tuple[float, float, float]:
+def _rgb(values: Iterable[float]) -> tuple[float, float, float]:
     """timm scales pixels from 0 to 1, ``Transform`` from 0 to 255."""
     red, green, blue = (255 * float(value) for value in values)
     return red, green, blue
 
 
-def _digest(network: Any) -> str:
+def _digest(network: torch.nn.Module) -> str:
     digest = hashlib.sha256()
     for key, tensor in sorted(network.state_dict().items()):
         digest.update(key.encode() + tensor.detach().cpu().contiguous().numpy().tobytes())

@@ -7,10 +7,13 @@ they are not negative, and many are zero. (Dropout does nothing at prediction.)
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from vmtl.vision.backbones.base import Backbone, file_digest, read_weights, torch_embed
 from vmtl.vision.transform import IMAGENET
+
+if TYPE_CHECKING:
+    from torch import nn
 
 WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)  # 0: max pooling
 _FEATURE_LAYERS = 5  # of the classifier: linear, ReLU, dropout, linear, ReLU
@@ -28,11 +31,11 @@ def build(weights: str | Path | None, n_threads: int | None) -> Backbone:
         network.load_state_dict(read_weights(weights), assign=True)
     except RuntimeError as error:
         raise ValueError(f"{weights} lacks the usual names of VGG16's parameters; give another.") from error
-    network.classifier = network.classifier[:_FEATURE_LAYERS]
+    network.classifier = network.get_submodule("classifier")[:_FEATURE_LAYERS]  # type: ignore[index]
     return Backbone("vgg16", file_digest(weights), IMAGENET, torch_embed(network.float(), n_threads))
 
 
-def make_vgg16() -> Any:
+def make_vgg16() -> nn.Module:
     """The plain torch module: 138,357,544 parameters named as in the published checkpoint, randomly set."""
     from torch import Tensor, nn
 

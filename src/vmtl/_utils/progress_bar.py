@@ -1,0 +1,60 @@
+"""The progress bar of everything that takes more than two seconds: on standard error, gone when done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn, Task
+    from rich.text import Text
+
+
+class ShowProgress(Protocol):
+    """Called after every piece of work; ``completed`` pieces are done, or one more than before."""
+
+    def __call__(self, text: str = "", completed: int | None = None, total: int | None = None) -> None: ...
+
+
+@contextmanager
+def progress_bar(
+    label: str, total: int | None = None, *, visible: bool = True, unit: str | None = None
+) -> Iterator[ShowProgress]:
+    """A bar with what is done, a text and the time left; with ``unit`` also how many of them a second has.
+
+    Yields the function that moves it; without ``visible`` that function does nothing.
+    """
+    if not visible:
+        yield _show_nothing
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    columns += [] if unit is None else [_rate_column(unit)]
+    columns += [TextColumn("{task.fields[text]}"), TimeRemainingColumn()]
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total, text="")
+
+        def show(text: str = "", completed: int | None = None, total: int | None = None) -> None:
+            advance = 1 if completed is None else None
+            bar.update(task, advance=advance, completed=completed, total=total, text=text)
+
+        yield show
+
+
+def _show_nothing(text: str = "", completed: int | None = None, total: int | None = None) -> None:
+    """What an invisible bar does."""
+
+
+def _rate_column(unit: str) -> ProgressColumn:
+    from rich.progress import ProgressColumn
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text("" if speed is None else f"{speed:.1f} {unit}/s", style="progress.data.speed")
+
+    return Rate()

@@ -1,0 +1,149 @@
+"""Files that commands read: models of either kind, labelled tables, and rows to predict."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl._utils import tensor_files
+from vmtl._utils.messages import did_you_mean
+from vmtl._utils.types import Array
+from vmtl.data.columns import as_levels
+from vmtl.data.preprocessing import lacking
+from vmtl.data.problem import Problem
+from vmtl.datasets import read_table
+from vmtl.datasets.npz import load_npz
+from vmtl.datasets.table_files import read_frame
+from vmtl.estimators import model_file
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Estimator = MultiTaskClassifier | MultiTaskRegressor
+_KINDS: dict[str, type[Estimator]] = {kind.__name__: kind for kind in (MultiTaskClassifier, MultiTaskRegressor)}
+#: Names of the task and target in files that do not say: those of feature files.
+DEFAULT_TASK, DEFAULT_TARGET = "domain", "label"
+
+
+@dataclass(frozen=True)
+class UnlabelledRows:
+    """Rows to predict: the table as it was read (None for arrays), features and a task for each row."""
+
+    table: pd.DataFrame | None
+    X: Array | pd.DataFrame
+    tasks: Array
+
+
+def load_model(path: Path, unknown_task: str | None = None) -> Estimator:
+    """The model in a file, classifier or regressor; ``unknown_task`` takes the place of what it was fitted with."""
+    if unknown_task not in (None, "error", "average"):
+        raise ValueError(f"--unknown-task is {unknown_task!r}; choose error or average.")
+    if not path.exists():
+        raise FileNotFoundError(f"There is no model file {path}; make one with `vmtl fit`.")
+    payload, tensors = tensor_files.load(path, "model")
+    kind = _KINDS.get(str(payload.get("estimator")))
+    if kind is None:
+        raise ValueError(f"{path} holds a {payload.get('estimator')}, which vmtl does not know; fit it again.")
+    model: Estimator = model_file.rebuild(kind, payload, tensors, str(path))
+    return model if unknown_task is None else model.set_params(unknown_task=unknown_task)
+
+
+def is_classifier(model: Estimator) -> bool:
+    return isinstance(model, MultiTaskClassifier)
+
+
+def task_name(model: Estimator, given: str | None = None) -> str:
+    """The name of the task column: given, or as in training."""
+    return given or str(model.metadata_.get("task", model.task_column or DEFAULT_TASK))
+
+
+def target_name(model: Estimator, given: str | None = None) -> str:
+    """The name of the target column: given, or as in training."""
+    return given or str(model.metadata_.get("target", DEFAULT_TARGET))
+
+
+def as_written(names: Sequence[str]) -> Array:
+    """Names as the user wrote them: whole numbers where all of them are, else text."""
+    whole = all(name.lstrip("-").isdecimal() and len(name) < 16 and str(int(name)) == name for name in names)
+    return np.array([int(name) for name in names] if whole else list(names))
+
+
+def read_labelled(path: Path, model: Estimator, task: str | None, target: str | None) -> tuple[Problem, Array, Array]:
+    """Labelled rows for a fitted model: the problem, and its tasks and labels as the model knows them."""
+    kind = "classification" if is_classifier(model) else "regression"
+    problem = read_table(path, task_name(model, task), target_name(model, target), kind=kind)
+    if not problem.n_rows:
+        raise ValueError(f"{path} has no rows; give at least one.")
+    check_features(path, problem.X, model)
+    labels = problem.labels
+    if isinstance(model, MultiTaskClassifier):
+        known = {str(label): place for place, label in enumerate(model.classes_)}
+        strange = sorted({str(label) for label in labels} - set(known))
+        if strange:
+            near = did_you_mean(strange[0], known)
+            repair = "spell it as in training" if near else "remove its rows"
+            raise ValueError(f"{path} has the class {strange[0]!r}{near}, which the model never saw; {repair}.")
+        labels = model.classes_[[known[str(label)] for label in labels]]
+    return problem, match_tasks(problem.tasks, model), labels
+
+
+def read_rows(path: Path, model: Estimator, task: str | None) -> UnlabelledRows:
+    """Rows to predict; a target column may be there or not."""
+    if path.suffix.lower() == ".npz":
+        problem = load_npz(path, task=task_name(model, task))
+        return UnlabelledRows(None, problem.X, match_tasks(problem.tasks, model))
+    table, column = read_frame(path), task_name(model, task)
+    if not len(table):
+        raise ValueError(f"{path} has no rows; give at least one.")
+    if column in table.columns:
+        if table[column].isna().any():
+            raise ValueError(f"Column {column!r} of {path} is empty in some rows; every row needs its task.")
+        check_features(path, table, model)
+        return UnlabelledRows(table, table, match_tasks(as_levels(table[column]), model))
+    if len(model.tasks_) > 1 and model.unknown_task == "error":
+        near = did_you_mean(column, table.columns)
+        raise ValueError(f"{path} has no task column {column!r}{near}; add it, or name another one with --task COLUMN.")
+    check_features(path, table, model)
+    return UnlabelledRows(
+        table, table, np.full(len(table), model.tasks_[0] if len(model.tasks_) == 1 else "", dtype=object)
+    )
+
+
+def check_features(path: Path, X: Array | pd.DataFrame, model: Estimator) -> None:
+    """A table has every column that the model was fitted on."""
+    columns = getattr(X, "columns", None)
+    if columns is not None:
+        there = set(map(str, columns))
+        absent = [name for name in features_of(model) if name not in there]
+        if absent:
+            raise ValueError(lacking(str(path), absent, there))
+
+
+def features_of(model: Estimator) -> list[str]:
+    """The columns of the tables that a model reads; empty for a model of arrays."""
+    return list(model.preprocessor_.feature_names_in_) if model.preprocessor_ is not None else []
+
+
+def digest(problem: Problem, model: Estimator) -> str:
+    """A digest of labelled rows in any order, of what a model reads of them."""
+    import pandas as pd
+    from pandas.util import hash_array, hash_pandas_object
+
+    columns = features_of(model) if hasattr(problem.X, "columns") else []
+    of_rows = hash_pandas_object(problem.X[columns] if columns else pd.DataFrame(problem.X), index=False)
+    table = np.column_stack([of_rows, hash_array(problem.tasks), hash_array(problem.labels)])
+    return hashlib.sha256(np.unique(table, axis=0).tobytes()).hexdigest()
+
+
+def match_tasks(levels: Array, model: Estimator) -> Array:
+    """Task labels as the model knows them: 1, 1.0 and "1" are one task, as in any table."""
+    known = {str(task): task for task in model.tasks_}
+    tasks = np.empty(len(levels), dtype=object)
+    tasks[:] = [known.get(str(level), level) for level in levels]
+    return tasks

@@ -1,0 +1,166 @@
+"""Your own table: CSV, Parquet, Feather or NPZ with a column for the task and one for the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vmtl._utils.messages import did_you_mean, quoted
+from vmtl._utils.types import Array
+from vmtl.data.columns import as_levels, first_odd, slips
+from vmtl.data.problem import Problem
+from vmtl.datasets.npz import KINDS, load_npz
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_CLASSES = 20  # whole numbers with more distinct values are a regression target, unless said otherwise
+FORMATS = (".csv", ".tsv", ".parquet", ".feather", ".npz")
+
+
+def read_table(
+    path: str | Path,
+    task: str = "domain",
+    target: str = "label",
+    *,
+    kind: str = "auto",
+    drop: Sequence[str] = (),
+    groups: str | None = None,
+    name: str | None = None,
+) -> Problem:
+    """Read a table; X keeps the raw columns, the estimators learn how to encode them from training rows.
+
+    task, target : the columns that say which task a row belongs to and what to predict.
+    kind : ``classification``, ``regression``, or ``auto``: text, booleans and up to 20 whole numbers are classes.
+    drop : columns to leave out, such as a row number.
+    groups : a column whose equal values stay on one side of every split, such as a patient.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")
+    file = Path(path)
+    if file.suffix.lower() == ".npz" and file.is_file():
+        if drop or groups:
+            raise ValueError(f"{file} is an array, whose columns have no names to drop or group by; use a table.")
+        return load_npz(file, task=task, target=target if _has(file, target) else "y", kind=kind, name=name)
+    table = read_frame(file)
+    needed = {task: "task (--task COLUMN)", target: "target (--target COLUMN)"}
+    needed |= dict.fromkeys(drop, "drop (--drop COLUMN)") | ({groups: "groups"} if groups else {})
+    _check_columns(file, table, needed)
+    _check_gaps(file, table, (task, target))
+    task_names, task_index = np.unique(as_levels(table[task]).astype(str), return_inverse=True)
+    y, class_names = _target(table[target], kind)
+    return Problem(
+        name=name or file.stem,
+        X=table.drop(columns=list(needed)).reset_index(drop=True),
+        y=y,
+        task=task_index.astype(np.int64),
+        task_names=tuple(task_names.tolist()),
+        class_names=class_names,
+        groups=None if groups is None else as_levels(table[groups]).astype(str),
+    )
+
+
+def _check_columns(file: Path, table: pd.DataFrame, needed: dict[str, str]) -> None:
+    """Every needed column is there, or the error says which argument, or option, names another one."""
+    absent = [column for column in needed if column not in table.columns]
+    if absent:
+        columns = [str(column) for column in table.columns]
+        wrong = ", ".join(f"{column!r}{did_you_mean(column, columns)}" for column in absent)
+        arguments = " and ".join(dict.fromkeys(needed[column] for column in absent))
+        raise ValueError(f"{file} has no column {wrong}, only {quoted(columns, most=20)}; name another as {arguments}.")
+
+
+def _check_gaps(file: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
+    for column in columns:
+        if gaps := int(table[column].isna().sum()):
+            raise ValueError(f"Column {column!r} of {file} is empty in {gaps} rows; fill or remove them.")
+
+
+def _has(file: Path, key: str) -> bool:
+    with np.load(file, allow_pickle=False) as archive:
+        return key in archive.files
+
+
+def read_frame(path: str | Path) -> pd.DataFrame:
+    """The rows of a CSV, TSV, Parquet or Feather file as a DataFrame, as they are.
+
+    A CSV may also be separated by semicolons or tabs, with decimal points or commas.
+    """
+    import pandas as pd
+
+    file = Path(path)
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}; check the path.")
+    suffix = file.suffix.lower()
+    if suffix not in FORMATS or suffix == ".npz":
+        raise ValueError(f"{file} is of no known kind; export it as CSV, or give one of {', '.join(FORMATS)}.")
+    try:
+        if suffix in (".csv", ".tsv"):
+            return _read_text(file)
+        return pd.read_parquet(file) if suffix == ".parquet" else pd.read_feather(file)
+    except ImportError as error:
+        raise ImportError('Parquet and Feather need pyarrow; run pip install "vmtl[tables]".') from error
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{file} is empty; give a table with a line of column names.") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} cannot be read: it is not UTF-8 text; save it as UTF-8.") from None
+    except (ValueError, OSError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ValueError(f"{file} cannot be read as a {suffix} table ({reason}); save it again.") from error
+
+
+def _read_text(file: Path) -> pd.DataFrame:
+    """A text table; a comma can be the decimal sign where it separates nothing: the reading with more numbers."""
+    import pandas as pd
+
+    separator = _separator(file)
+    decimals = "." if separator == "," else ".,"
+    readings = [pd.read_csv(file, sep=separator, decimal=decimal) for decimal in decimals]
+    return max(readings, key=lambda table: table.select_dtypes("number").shape[1])
+
+
+def _separator(file: Path) -> str:
+    """A tab for ``.tsv``, else the comma, semicolon or tab that the line of column names has most of."""
+    if file.suffix.lower() == ".tsv":
+        return "\t"
+    with file.open(encoding="utf-8", errors="replace") as stream:
+        header = stream.readline()
+    return max(",;\t", key=header.count)
+
+
+def _target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...] | None]:
+    from pandas.api import types
+
+    numeric = types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype)
+    if kind == "regression" and not numeric:
+        raise ValueError(
+            f"Target {column.name!r} is no number, as regression needs: {first_odd(column)}; "
+            "repair it, or choose another column."
+        )
+    odd = slips(column) if kind == "auto" and not numeric else ()
+    if len(odd):
+        cells, are, them = ("1 cell", "is", "it") if len(odd) == 1 else (f"{len(odd)} cells", "are", "them")
+        raise ValueError(
+            f"Target {column.name!r} is nearly all numbers; {cells} such as {first_odd(column)} {are} not; "
+            f"repair {them}, or say kind='classification' (--kind classification)."
+        )
+    if numeric:
+        values = column.to_numpy(dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise ValueError(f"Target {column.name!r} holds an infinite value; replace or remove it.")
+        few = len(np.unique(values)) <= MOST_CLASSES and bool((values == np.round(values)).all())
+        if kind == "regression" or (kind == "auto" and not few):
+            return values.astype(np.float32), None
+        levels, index = np.unique(values, return_inverse=True)
+        return index.astype(np.int64), tuple(as_levels(_series(levels)).tolist())
+    names, index = np.unique(as_levels(column).astype(str), return_inverse=True)
+    return index.astype(np.int64), tuple(names.tolist())
+
+
+def _series(values: Array) -> pd.Series:
+    import pandas as pd
+
+    return pd.Series(values)

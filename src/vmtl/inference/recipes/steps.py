@@ -1,0 +1,107 @@
+"""Steps that the recipes share: features, a model to begin with, the exact solution as its means."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from vmtl.config.settings import Settings
+from vmtl.data.rows import Rows
+from vmtl.inference.exact.calibration import Calibration
+from vmtl.inference.exact.kernel_selection import KernelSelection
+from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_regression
+from vmtl.inference.exact.task_similarity import Relatedness
+from vmtl.inference.exact.task_structure import WeightPrior
+from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
+from vmtl.inference.features.maps import feature_spread, learn_kernel_map
+from vmtl.inference.hyperparameters import Hyperparameters
+from vmtl.model.heads import DirectHead
+from vmtl.model.likelihoods import GaussianNoise
+from vmtl.model.method import Method
+from vmtl.model.mixing import TaskStructure
+from vmtl.model.model import Layout, Model
+
+
+def relatedness_of(method: Method, settings: Settings) -> Relatedness:
+    """What the tasks of a method may share through its priors."""
+    return settings.relatedness if method.mixes else "independent"
+
+
+def learn_features(method: Method, settings: Settings, rows: Rows, kernel: KernelSelection, seed: int) -> FeatureMap:
+    """The fixed features of the settings' encoder, learned on the raw columns ``rows.x``."""
+    if settings.encoder == "kernel":
+        return learn_kernel_map(
+            rows,
+            kernel.shares,
+            standardise=kernel.standardise,
+            size_out=settings.latent_dim,
+            scale=kernel.feature_scale,
+            per_task=method.encoder == "per task",
+            seed=seed,
+        ).to(rows.x)
+    if settings.scale_input:
+        return ScaledMap.fitted(rows.x, rows.weight).to(rows.x)
+    return ScaledMap.identity(rows.x.shape[1]).to(rows.x)
+
+
+def build_model(
+    method: Method,
+    settings: Settings,
+    rows: Rows,
+    structure: TaskStructure,
+    *,
+    logit_scale: float,
+    noise: float,
+    seed: int,
+) -> Model:
+    """The model of a method on feature rows, ready to train, at what was inferred before."""
+    layout = Layout.of(rows, feature_spread(rows, method.encoder == "per task"))
+    model = Model(method, settings, layout).to(rows.x)
+    model.reset(torch.Generator(rows.x.device).manual_seed(seed))
+    model.start_from(structure)
+    model.log_logit_scale.copy_(torch.tensor(logit_scale).log())
+    if isinstance(model.likelihood, GaussianNoise):
+        torch.nn.init.constant_(model.likelihood.log_noise, math.log(noise))
+    return model
+
+
+@torch.no_grad()
+def solve(model: Model, rows: Rows, structure: TaskStructure) -> Solution:
+    """The exact model under B with the scales of ``model``, whose q(w) is given its means."""
+    assert isinstance(model.head, DirectHead)
+    scale = float(model.logit_scale)
+    if isinstance(model.likelihood, GaussianNoise):
+        noise = float(model.likelihood.scale()[0])
+        solution = solve_regression(rows, structure.covariance, scale, noise)
+    else:
+        solution = solve_classifier(rows, structure.covariance, scale)
+    model.head.mean.copy_(solution.means)
+    return solution
+
+
+def gather_hyperparameters(
+    strategy: str,
+    kernel: KernelSelection,
+    prior: WeightPrior,
+    model: Model,
+    calibration: Calibration | None = None,
+    learning_rate_factor: float = 1.0,
+) -> Hyperparameters:
+    """What was inferred on the way to the fitted ``model``, as far as it is part of that model."""
+    settings = model.settings
+    infers_sharing = model.method.mixes and settings.sharing is None
+    has_kernel = settings.encoder == "kernel"
+    return Hyperparameters(
+        strategy=strategy,
+        kernel_shares=kernel.named_shares() if has_kernel else None,
+        standardise=kernel.standardise if has_kernel else None,
+        correlation=prior.correlation if infers_sharing else None,
+        scale=prior.scale if settings.logit_scale is None else None,
+        bias=kernel.bias if has_kernel else None,
+        noise=None if model.is_classification else kernel.noise,
+        logit_scale=float(model.logit_scale),
+        width_factor=None if calibration is None else math.exp(calibration.log_width),
+        learning_rate_factor=learning_rate_factor,
+        structure=prior.structure if infers_sharing else None,
+    )

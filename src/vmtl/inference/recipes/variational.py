@@ -1,0 +1,66 @@
+"""The paper: everything that a method has is trained by gradient steps on its objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vmtl.config.settings import Settings
+from vmtl.data.rows import Rows
+from vmtl.inference.exact.kernel_selection import ASSUMED, KernelSelection
+from vmtl.inference.exact.task_similarity import similarity_of
+from vmtl.inference.exact.task_structure import WeightPrior, structure_of
+from vmtl.inference.fitted import Fitted
+from vmtl.inference.recipes.steps import build_model, gather_hyperparameters, learn_features, relatedness_of
+from vmtl.inference.training_data import TrainingData
+from vmtl.inference.variational.run import Callbacks, train_model
+from vmtl.model.method import Method
+
+#: Logit scale at most where the means of q(w) are trained: beyond it they do not get there in time.
+MAX_TRAINED_SCALE = 10.0
+
+
+@dataclass(frozen=True)
+class Variational:
+    """For every method, encoder and number of rows; ``choose_kernel`` looks at raw rows, or only assumes."""
+
+    choose_kernel: Callable[[Rows, int], KernelSelection]
+    name = "variational"
+
+    def fit(self, method: Method, settings: Settings, data: TrainingData, seed: int, callbacks: Callbacks) -> Fitted:
+        kernel = self.choose_kernel(data.distinct, seed)
+        feature_map = learn_features(method, settings, data.distinct, kernel, seed)
+        features = data.through(feature_map)
+        similarity = similarity_of(features.distinct, relatedness_of(method, settings), seed)
+        scale = trainable_scale(kernel.scale, data.rows.is_classification)
+        prior = WeightPrior(structure_of(similarity, kernel.correlation), kernel.correlation, scale)
+        model = build_model(
+            method,
+            settings,
+            features.rows,
+            prior.structure,
+            logit_scale=initial_logit_scale(method, settings, kernel, scale),
+            noise=kernel.noise,
+            seed=seed,
+        )
+        factor = 1.0 if settings.logit_scale is not None else learning_rate_factor(scale)
+        history = train_model(model, features.rows, features.held_out, seed, callbacks, factor)
+        inferred = gather_hyperparameters(self.name, kernel, prior, model, learning_rate_factor=factor)
+        return Fitted.complete(feature_map, model, history, inferred)
+
+
+def trainable_scale(scale: float, is_classification: bool) -> float:
+    """s0 as far as gradient steps reach it."""
+    return min(scale, MAX_TRAINED_SCALE) if is_classification else scale
+
+
+def learning_rate_factor(scale: float) -> float:
+    """Steps of the outputs grow with their scale; it makes up for that."""
+    return min(1.0, ASSUMED.scale / scale)
+
+
+def initial_logit_scale(method: Method, settings: Settings, kernel: KernelSelection, scale: float) -> float:
+    """The settings' logit scale, or what gives outputs of s0; only a Gaussian q(w) has a prior of that scale."""
+    if settings.logit_scale is not None:
+        return settings.logit_scale
+    return kernel.logit_scale(scale) if method.q_w == "gaussian" else ASSUMED.scale

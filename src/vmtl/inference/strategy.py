@@ -1,0 +1,73 @@
+"""The walk of one fit, and the one place that decides how a posterior is found."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from vmtl.config.settings import Settings
+from vmtl.data.rows import Rows
+from vmtl.inference.exact.kernel_selection import assume_kernel, select_kernel
+from vmtl.inference.fitted import Fitted
+from vmtl.inference.recipes.exact import Exact
+from vmtl.inference.recipes.variational import Variational
+from vmtl.inference.recipes.warm_start import WarmStart
+from vmtl.inference.training_data import TrainingData
+from vmtl.inference.variational.run import Callbacks
+from vmtl.model.method import Method
+from vmtl.model.model import effective_method
+
+#: Rows up to which the exact posterior takes seconds, and classes times rows squared of a classifier.
+MAX_ROWS, MAX_LOGITS = 5000, 2e8
+
+
+class Strategy(Protocol):
+    """A way from rows to a fitted model."""
+
+    @property
+    def name(self) -> str: ...
+
+    def fit(
+        self, method: Method, settings: Settings, data: TrainingData, seed: int, callbacks: Callbacks
+    ) -> Fitted: ...
+
+
+def fit(
+    method: Method,
+    settings: Settings,
+    rows: Rows,
+    seed: int,
+    *,
+    held_out: Rows | None = None,
+    callbacks: Callbacks | None = None,
+) -> Fitted:
+    """The posterior of ``method`` given raw rows; rows ``held_out`` say when to stop."""
+    method, data = effective_method(method, settings), TrainingData.of(rows, held_out)
+    strategy = choose_strategy(method, settings, data.distinct)
+    return strategy.fit(method, settings, data, seed, callbacks or Callbacks())
+
+
+def choose_strategy(method: Method, settings: Settings, rows: Rows) -> Strategy:
+    """How the posterior of ``method`` is found, given its ``rows`` without duplicates.
+
+    - ``Variational`` on an assumed kernel, or none: the paper's presets, encoders that are trained, one per task;
+    - ``Variational`` on a selected kernel: where the exact model has no counterpart, or takes too long;
+    - ``Exact``: where the posterior means of w are those of the exact model;
+    - ``WarmStart``: where they are only a good start.
+    """
+    if not (settings.select and settings.encoder == "kernel" and method.encoder == "shared"):
+        return Variational(assume_kernel)
+    if not has_exact_model(method, settings) or not affordable(rows):
+        return Variational(select_kernel)
+    return Exact() if method.mixes_w or method.prior_w == "standard_normal" else WarmStart()
+
+
+def has_exact_model(method: Method, settings: Settings) -> bool:
+    """Whether q(w) is a Gaussian with means of its own, and neither scale nor strength of sharing are given by hand."""
+    by_hand = settings.logit_scale is not None or (method.mixes_w and settings.sharing is not None)
+    return method.head == "direct" and method.q_w == "gaussian" and not by_hand
+
+
+def affordable(rows: Rows) -> bool:
+    """Whether the exact model takes seconds."""
+    n = len(rows.y)
+    return n <= MAX_ROWS and (not rows.is_classification or rows.n_classes * float(n) ** 2 <= MAX_LOGITS)

@@ -1,0 +1,28 @@
+"""The rows of a fit, in the forms in which its steps look at them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vmtl.data.duplicates import merge_duplicates
+from vmtl.data.rows import Rows
+from vmtl.inference.features.feature_map import FeatureMap
+from vmtl.inference.features.maps import apply_map
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Raw columns, or after ``through`` their features."""
+
+    rows: Rows  # all of them, as gradient steps see them
+    distinct: Rows  # duplicates merged into their weights: no row may help to predict its own copy when left out
+    held_out: Rows | None = None  # kept from training, for early stopping
+
+    @classmethod
+    def of(cls, rows: Rows, held_out: Rows | None = None) -> TrainingData:
+        return cls(rows, merge_duplicates(rows), held_out)
+
+    def through(self, feature_map: FeatureMap) -> TrainingData:
+        """The same rows with their features as columns."""
+        held_out = None if self.held_out is None else apply_map(feature_map, self.held_out)
+        return TrainingData(apply_map(feature_map, self.rows), apply_map(feature_map, self.distinct), held_out)

@@ -1,0 +1,44 @@
+"""One run of the loop, from the first step or a checkpoint to the last step or early stopping."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from vmtl.data.rows import Rows
+from vmtl.inference.variational.early_stopping import EarlyStopping, StopTraining
+from vmtl.inference.variational.history import History
+from vmtl.inference.variational.training import Hook, Trainer
+from vmtl.model.model import Model
+
+
+@dataclass(frozen=True)
+class Callbacks:
+    """What others want to do in a run."""
+
+    before_first_step: Callable[[Trainer], None] | None = None  # may restore a checkpoint
+    after_step: Sequence[Hook] = ()
+
+
+def train_model(
+    model: Model,
+    rows: Rows,
+    held_out: Rows | None,
+    seed: int,
+    callbacks: Callbacks,
+    learning_rate_factor: float = 1.0,
+) -> History:
+    """Train ``model`` on feature rows; with rows held out, its best weights by them are kept."""
+    trainer = Trainer(model, rows, seed, learning_rate_factor)
+    if callbacks.before_first_step is not None:
+        callbacks.before_first_step(trainer)
+    hooks, stopper = list(callbacks.after_step), None
+    if held_out is not None:
+        stopper = EarlyStopping(held_out)
+        hooks.insert(0, stopper)
+    with suppress(StopTraining):
+        trainer.run(hooks)
+    if stopper is not None:
+        stopper.finish(trainer)
+    return trainer.history

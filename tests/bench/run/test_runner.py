@@ -1,0 +1,49 @@
+"""Suites as they run: shrunk in a smoke run, refused without their data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from vmtl.bench.results.layouts import suite_tables
+from vmtl.bench.results.show import results_markdown, write_suite
+from vmtl.bench.run.engines import Finished, Place
+from vmtl.bench.run.execute import execute
+from vmtl.bench.run.job import Job
+from vmtl.bench.run.records import load_records
+from vmtl.bench.run.runner import resolve, run_suites
+from vmtl.bench.run.suite import load_suites
+from vmtl.bench.run.watcher import Watcher
+
+FOLDER = Path(__file__).parents[3] / "benchmarks"
+
+
+FILES = sorted(FOLDER.glob("*.toml"))
+
+
+def in_this_process(jobs: Sequence[Job], place: Place, started: Callable[[Job], None]) -> Iterator[Finished]:
+    """An engine without processes."""
+    for job in jobs:
+        started(job)
+        yield Finished(job, execute(job, place.data, place.splits))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_suite_runs_in_smoke_mode_without_data(file: Path, tmp_path: Path) -> None:
+    suites = resolve(load_suites(file), Place(), smoke=True)
+    outcome = run_suites(suites, in_this_process, Place(), tmp_path, Watcher(visible=False))
+    assert not outcome.failed
+    records = load_records(tmp_path).records
+    for suite in suites:
+        assert any(table.rows for table in suite_tables(suite, records)), suite.title
+        markdown, page = (path.read_text() for path in write_suite(suite, records, tmp_path))
+        assert ("STAND-IN" in markdown) == any(job.source == "stand-in" for job in suite.jobs)
+        assert page.startswith("<!doctype html>")
+    assert "# Results" in results_markdown(suites, records, "command")
+
+
+def test_a_real_run_without_data_says_what_is_missing() -> None:
+    with pytest.raises(FileNotFoundError, match=r"office_home.npz"):
+        resolve(load_suites(FOLDER / "table_office_home.toml"), Place(), smoke=False)

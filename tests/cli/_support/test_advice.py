@@ -1,0 +1,54 @@
+"""What a newcomer is told about a table before it is fitted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.tables import FEW, Run, make_table
+from vmtl.cli._support.advice import about_column, columns_by_kind
+
+
+def test_columns_are_counted_by_kind() -> None:
+    table = pd.DataFrame({"a": [1, 2], "b": [True, False], "c": ["x", "y"], "d": ["2024-01-01", "2024-01-02"]})
+    assert columns_by_kind(table) == "4 columns (2 numbers, 1 text, 1 date)"
+    assert columns_by_kind(table[["a"]]) == "1 column (1 number)"
+    assert columns_by_kind(np.zeros((2, 3))) == "3 columns"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([f"P{i}" for i in range(30)], "'my name' looks like an identifier"),
+        ([f"P{i}" for i in range(30)], "--drop 'my name'"),
+        (["1.5"] * 97 + ["<0.5"] * 3, "'my name' is 97 % numbers; 3 cells such as '<0.5' are not"),
+        (["1.5"] * 997 + ["<0.5"], "'my name' is 99 % numbers; 1 cell such as '<0.5' is not"),
+        (["a", "b", "c"] * 10, None),
+        ([f"P{i}" for i in range(5)], None),
+        (list(range(30, 0, -1)), "'my name' looks like a row number"),
+        ([*range(19), None, 19], "--drop 'my name'"),
+        (list(range(5)), None),
+        (list(range(0, 90, 3)), None),
+        ([0, *range(29)], None),
+        ([i + 0.5 for i in range(30)], None),
+        (["1", "2", "x"] * 10, None),
+    ],
+)
+def test_columns_that_are_seldom_meant(values: list[object], said: str | None) -> None:
+    found = about_column(pd.Series(values, name="my name"))
+    assert (found is None) if said is None else (found is not None and said in found)
+
+
+def test_a_fit_warns_and_goes_on(run: Run, tmp_path: Path) -> None:
+    table = make_table(60, 0).drop(columns="days").assign(patient=[f"P{i}" for i in range(60)], site="north")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", tmp_path / "t.csv", "--task", "site", "--target", "outcome", "--out", tmp_path / "m.vmtl", *FEW)
+    done = run(*fit)
+    assert done.exit_code == 0, done.output
+    assert "60 rows, 1 task, 5 columns (3 numbers, 2 text)" in done.stderr
+    assert "Warning: There is one task only, so there is nothing to share" in done.stderr
+    assert "Warning: 'patient' looks like an identifier" in done.stderr
+    assert "Warning" not in run(*fit, "--drop", "patient", "--quiet").stderr

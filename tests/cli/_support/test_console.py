@@ -1,0 +1,44 @@
+"""What a command says."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from vmtl.cli._support.console import note, printable, show_json, show_table, shown
+
+
+def test_control_characters_never_reach_the_terminal() -> None:
+    assert printable("a\x1b[31mb\n") == "a\N{REPLACEMENT CHARACTER}[31mb\N{REPLACEMENT CHARACTER}"
+
+
+def test_remarks_go_to_standard_error_unless_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    note("seen")
+    note("not seen", quiet=True)
+    assert capsys.readouterr() == ("", "seen\n")
+
+
+def test_json_is_one_strict_document_on_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    show_json({"ä": math.nan, "n": [1, 2.5]})
+    written = capsys.readouterr()
+    assert json.loads(written.out) == {"ä": None, "n": [1, 2.5]}
+    assert written.err == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.12345, "0.123"), (math.nan, "-"), (None, "-"), (3, "3"), ("a\tb", "a\N{REPLACEMENT CHARACTER}b")],
+)
+def test_cells(value: object, text: str) -> None:
+    assert shown(value) == text
+
+
+def test_numbers_stand_to_the_right_and_text_to_the_left(capsys: pytest.CaptureFixture[str]) -> None:
+    show_table("title", ("task", "score", "word"), [("north", 0.5, "x"), ("s", 10.25, "longer")])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].strip() == "title"
+    north, south = (next(line for line in lines if f" {name} " in line) for name in ("north", "s"))
+    assert north.index("0.500") + 5 == south.index("10.250") + 6
+    assert north.index(" x ") == south.index(" longer ")

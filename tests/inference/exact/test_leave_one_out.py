@@ -1,0 +1,78 @@
+"""The leave-one-out score: its algebra against refitting, its gradient, and what it reports."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.toys import toy
+from vmtl.inference.exact.leave_one_out import CLASSES, SCALE_RANGE, TARGETS, LeaveOneOutScore, belief_of
+from vmtl.inference.features.candidate_kernels import CANDIDATES
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_leave_one_out_equals_refitting_without_the_row(classes):
+    rows = toy([5, 7, 4], classes=classes).rows()
+    score = LeaveOneOutScore(rows, standardise=False)
+    belief = belief_of(rows)
+    rho, ridge, bias, temperature = 0.8, 0.3, 0.5, 4.0
+    numbers = torch.tensor([math.log(rho / (1 - rho)), math.log(ridge), math.log(bias), math.log(temperature)])
+    shares = belief.shares()
+    loss = score(shares.log(), numbers.double()).loss
+    same = rows.task[:, None] == rows.task
+    kernel = torch.where(same, 1.0, rho) * (torch.tensordot(shares, score.kernels, 1) + bias)
+    n, total = len(rows.y), 0.0
+    noise = (ridge + 1e-4) * torch.eye(n, dtype=torch.float64)
+    errors, variances = [], []
+    for i in range(n):
+        rest = torch.arange(n) != i
+        gain = torch.linalg.solve((kernel + noise)[rest][:, rest], kernel[rest, i])
+        prediction = gain @ score.target[rest]
+        if classes:
+            total -= float(torch.log_softmax(temperature * prediction, 0)[rows.y[i]])
+        errors.append(float(score.target[i, 0] - prediction[0]))
+        variances.append(float(kernel[i, i] + ridge + 1e-4 - gain @ kernel[rest, i]))
+    if not classes:  # density of the left-out targets, the common scale at its best value
+        e, v = np.array(errors), np.array(variances)
+        total = 0.5 * n * np.log(np.mean(e**2 / v)) + 0.5 * np.log(v).sum()
+    centre, deviation = torch.tensor(belief.centre), torch.tensor(belief.deviation)
+    away = 0.5 * ((numbers - centre) / deviation).square().sum()
+    assert float(loss) == pytest.approx(total + float(away), rel=1e-6)
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_the_gradient_is_that_of_finite_differences(classes):
+    score = LeaveOneOutScore(toy([5, 7, 4], classes=classes).rows(), standardise=True)
+    shares, numbers = score.belief.shares().log(), torch.tensor([1.0, -1.0, -0.5, 1.5], dtype=torch.float64)
+    assert torch.autograd.gradcheck(lambda s, n: score(s, n).loss, (shares.requires_grad_(), numbers.requires_grad_()))
+
+
+def test_evaluations_do_not_remember_each_other():
+    """A point means the same before and after another one was looked at."""
+    score = LeaveOneOutScore(toy([5, 7, 4]).rows(), standardise=False)
+    shares, here = score.belief.shares().log(), torch.tensor(score.belief.centre, dtype=torch.float64)
+    first, _, again = (score(shares, numbers) for numbers in (here, here + 1, here))
+    for name in ("correlation", "scale", "bias", "noise"):
+        assert getattr(first, name) == getattr(again, name)
+    assert first.correlation == pytest.approx(0.9)
+    assert first.bias == pytest.approx(0.3)
+
+
+def test_the_scale_of_logits_follows_the_ridge_within_bounds():
+    score = LeaveOneOutScore(toy([6, 6], classes=2).rows(), standardise=False)
+    shares, numbers = score.belief.shares().log(), torch.tensor(score.belief.centre, dtype=torch.float64)
+    wide, narrow = numbers.clone(), numbers.clone()
+    wide[1], narrow[1] = -12.0, 12.0
+    assert score(shares, wide).scale == pytest.approx(SCALE_RANGE[1])
+    assert score(shares, narrow).scale == pytest.approx(SCALE_RANGE[0])
+
+
+@pytest.mark.parametrize(("belief", "linear"), [(CLASSES, 0.4), (TARGETS, 0.7)])
+def test_believed_shares_sum_to_one_and_give_linear_kernels_theirs(belief, linear):
+    shares = belief.shares()
+    assert float(shares.sum()) == pytest.approx(1)
+    kinds = [candidate.kind == "linear" for candidate in CANDIDATES]
+    assert float(shares[torch.tensor(kinds)].sum()) == pytest.approx(linear)

@@ -1,0 +1,101 @@
+"""The exact way: its means are the optimum of the objective and are not trained; errors are calibrated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.toys import toy
+from vmtl import MultiTaskRegressor
+from vmtl._utils.noise import Noise
+from vmtl.config.presets import PRESETS
+from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact.task_similarity import uniform_similarity
+from vmtl.inference.exact.task_structure import structure_of
+from vmtl.inference.recipes.exact import solve_and_freeze
+from vmtl.inference.recipes.steps import build_model, relatedness_of
+from vmtl.inference.strategy import fit
+from vmtl.inference.variational.batches import FullBatch
+from vmtl.methods import METHODS
+from vmtl.model.model import Model
+from vmtl.model.objective import Objective, Scales
+
+SETTINGS = PRESETS["default"].with_options(mixing="mean", relatedness="uniform", latent_dim=6, bayesian_z=False)
+
+
+def solved(method: str) -> Model:
+    rows = toy([20, 15, 25], seed=3).rows()
+    similarity = torch.eye(3, dtype=torch.float64) if method == "vbmtl" else uniform_similarity(3)
+    structure = structure_of(similarity, ASSUMED.correlation)
+    model = build_model(METHODS[method], SETTINGS, rows, structure, logit_scale=0.7, noise=0.4, seed=0)
+    solution = solve_and_freeze(model, rows, structure)
+    torch.testing.assert_close(model.head.mean.detach(), solution.means)
+    return model
+
+
+@pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
+def test_the_closed_form_is_the_optimum_of_the_objective(method: str) -> None:
+    """With everything alike and mixing weights without noise, the gradient on the means vanishes."""
+    model, rows = solved(method), toy([20, 15, 25], seed=3).rows()
+    assert not any(p.requires_grad for p in (model.head.mean, *model.likelihood.parameters()))
+    model.head.mean.requires_grad_(True)
+    batch, noise = FullBatch(rows).draw(None), Noise(0, torch.device("cpu"), torch.float64)
+    objective = Objective(model, rows)
+    loss = objective.loss(objective.terms(batch, 1.0, noise), Scales(0.0, 1.0, 0.0))
+    (gradient,) = torch.autograd.grad(loss, [model.head.mean])
+    size = float(loss.detach())
+    assert gradient.abs().max() < 1e-6 * max(1.0, abs(size))
+
+
+def test_only_methods_with_a_mixture_may_share() -> None:
+    assert relatedness_of(METHODS["vbmtl"], SETTINGS) == "independent"
+    assert relatedness_of(METHODS["vmtl"], SETTINGS) == "uniform"
+    assert relatedness_of(METHODS["vmtl"], PRESETS["default"]) == "evidence"
+
+
+@pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
+@pytest.mark.parametrize("classes", [0, 3])
+def test_means_stay_what_was_solved_and_widths_do_not(method: str, classes: int) -> None:
+    rows = toy([15, 20, 12], classes=classes).rows(torch.float32)
+    one, many = (
+        fit(METHODS[method], PRESETS["default"].with_options(max_steps=steps), rows, 0).model for steps in (1, 20)
+    )
+    assert torch.equal(one.head.mean, many.head.mean)
+    assert not torch.equal(one.head.log_scale, many.head.log_scale)
+
+
+def test_solved_means_and_noise_are_not_trained_and_the_error_is_calibrated() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(240, 4))
+    task = np.repeat(np.arange(6), 40)
+    y = x @ rng.normal(size=4) + 0.1 * x[:, 0] * task + rng.normal(size=240)
+    train = np.arange(240) % 2 == 0
+    short = MultiTaskRegressor(max_steps=1, random_state=0).fit(x[train], y[train], tasks=task[train])
+    full = MultiTaskRegressor(random_state=0).fit(x[train], y[train], tasks=task[train])
+    np.testing.assert_allclose(
+        short.predict(x[~train], tasks=task[~train]), full.predict(x[~train], tasks=task[~train]), atol=1e-4
+    )
+    mean, std = full.predict(x[~train], tasks=task[~train], return_std=True)
+    standardised = (y[~train] - mean) / std
+    assert 0.8 < standardised.std() < 1.25
+
+
+def test_a_constant_target_is_predicted() -> None:
+    x, task = np.random.default_rng(0).normal(size=(32, 3)), np.arange(32) % 4
+    model = MultiTaskRegressor(random_state=0).fit(x, np.zeros(32), tasks=task)
+    np.testing.assert_allclose(model.predict(x, tasks=task), 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_what_was_inferred_is_that_of_the_model(classes: int) -> None:
+    fitted = fit(METHODS["vmtl"], PRESETS["default"].with_options(max_steps=2), toy([9, 9, 9], classes).rows(), 0)
+    inferred = fitted.hyperparameters
+    assert inferred.strategy == "exact"
+    assert inferred.logit_scale == pytest.approx(float(fitted.model.logit_scale))
+    assert inferred.scale is not None
+    assert inferred.structure is not None
+    torch.testing.assert_close(inferred.structure.sharing, fitted.model.sharing())
+    off_diagonal = inferred.structure.covariance[0, 1]
+    assert float(off_diagonal) == pytest.approx(inferred.correlation)
+    assert (inferred.noise is None) == (inferred.width_factor is not None) == bool(classes)

@@ -1,0 +1,64 @@
+"""The recipes' common steps: features by encoder, and a model at what was inferred."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from helpers.toys import toy
+from vmtl.config.presets import PRESETS
+from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact.task_similarity import uniform_similarity
+from vmtl.inference.exact.task_structure import structure_of
+from vmtl.inference.features.feature_map import ScaledMap
+from vmtl.inference.features.kernel_map import KernelMap
+from vmtl.inference.recipes.steps import build_model, learn_features, solve
+from vmtl.methods import METHODS
+
+DEFAULT = PRESETS["default"].with_options(latent_dim=4)
+ROWS = toy([8, 9, 7], classes=3).rows(torch.float32)
+S = uniform_similarity(3)
+S[0, 1] = S[1, 0] = 0.5
+
+
+def test_features_are_those_of_the_encoder() -> None:
+    shared = learn_features(METHODS["vmtl"], DEFAULT, ROWS, ASSUMED, 0)
+    alone = learn_features(METHODS["vstl"], DEFAULT, ROWS, ASSUMED, 0)
+    scaled = learn_features(METHODS["vmtl"], DEFAULT.with_options(encoder="mlp"), ROWS, ASSUMED, 0)
+    plain = learn_features(METHODS["vmtl"], PRESETS["paper"], ROWS, ASSUMED, 0)
+    assert isinstance(shared, KernelMap)
+    assert isinstance(alone, KernelMap)
+    assert (len(shared.landmarks), len(alone.landmarks)) == (1, 3)
+    assert isinstance(scaled, ScaledMap)
+    assert torch.equal(plain(ROWS.x[None])[0], ROWS.x)
+    assert not torch.equal(scaled(ROWS.x[None])[0], ROWS.x)
+    assert {feature_map(ROWS.x[None, :1]).dtype for feature_map in (shared, scaled, plain)} == {torch.float32}
+
+
+def test_features_are_divided_by_the_deviation_of_the_bias() -> None:
+    one, other = (learn_features(METHODS["vmtl"], DEFAULT, ROWS, replace(ASSUMED, bias=b), 0) for b in (1.0, 4.0))
+    torch.testing.assert_close(one(ROWS.x[None]), 2 * other(ROWS.x[None]))
+
+
+def test_a_model_begins_at_what_was_inferred() -> None:
+    structure = structure_of(S, 0.8)
+    model = build_model(METHODS["vmtl"], DEFAULT, ROWS, structure, logit_scale=3.0, noise=0.3, seed=0)
+    assert float(model.logit_scale) == pytest.approx(3)
+    assert model.settings is DEFAULT
+    torch.testing.assert_close(model.alpha().double(), structure.alpha)
+    torch.testing.assert_close(model.sharing().double(), structure.sharing)
+    values = toy([8, 9, 7]).rows()
+    model = build_model(METHODS["vmtl"], DEFAULT, values, structure, logit_scale=1.0, noise=0.3, seed=0)
+    torch.testing.assert_close(model.likelihood.scale(), torch.full((3,), 0.3 + model.likelihood.floor).double())
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_solving_gives_q_the_means_of_the_exact_model(classes: int) -> None:
+    rows, structure = toy([8, 9, 7], classes=classes).rows(), structure_of(S, 0.8)
+    model = build_model(METHODS["bakker"], DEFAULT, rows, structure, logit_scale=0.8, noise=0.3, seed=0)
+    solution = solve(model, rows, structure)
+    torch.testing.assert_close(model.q_w().mean.detach(), solution.means)
+    assert (solution.residuals is None) == bool(classes)
+    assert model.head.mean.requires_grad

@@ -1,0 +1,89 @@
+"""Which way a fit takes, and that it is complete when it comes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from helpers.toys import toy
+from vmtl.config.presets import PRESETS
+from vmtl.inference import strategy
+from vmtl.inference.exact.kernel_selection import assume_kernel, select_kernel
+from vmtl.inference.recipes.exact import Exact
+from vmtl.inference.recipes.variational import Variational
+from vmtl.inference.recipes.warm_start import WarmStart
+from vmtl.inference.strategy import Strategy, choose_strategy, fit
+from vmtl.methods import METHODS
+from vmtl.model.model import effective_method
+
+CLASSES, VALUES = toy([6, 5, 7], classes=3).rows(), toy([6, 5, 7]).rows()
+TRAINED, ASSUMED = Variational(select_kernel), Variational(assume_kernel)
+
+
+def chosen(method: str, preset: str = "default", **options: Any) -> Strategy:
+    settings = PRESETS[preset].with_options(**options)
+    method_ = effective_method(METHODS[method], settings)
+    (one, other) = (choose_strategy(method_, settings, rows) for rows in (CLASSES, VALUES))
+    assert one == other
+    return one
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("vmtl", Exact()),
+        ("vbmtl", Exact()),
+        ("bakker", WarmStart()),
+        ("vmtl_ac", TRAINED),  # amortised: no means of its own
+        ("bmtl", TRAINED),  # no q(w)
+        ("qian", TRAINED),
+        ("stl", ASSUMED),  # one encoder per task
+        ("vstl", ASSUMED),
+    ],
+)
+def test_the_prior_of_a_method_decides_in_the_default_preset(method: str, expected: Strategy) -> None:
+    assert chosen(method) == expected
+
+
+@pytest.mark.parametrize("preset", ["paper", "released"])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_papers_presets_only_take_gradient_steps(method: str, preset: str) -> None:
+    assert chosen(method, preset) == ASSUMED
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"encoder": "linear"}, ASSUMED),
+        ({"sharing": 0.9}, TRAINED),
+        ({"logit_scale": 3.0}, TRAINED),
+        ({"bayesian_w": False}, TRAINED),
+        ({"bayesian_z": False}, Exact()),
+        ({"select": False}, ASSUMED),
+    ],
+)
+def test_what_is_given_by_hand_is_not_solved(options: dict[str, Any], expected: Strategy) -> None:
+    assert chosen("vmtl", **options) == expected
+
+
+def test_beyond_what_is_affordable_means_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings, method = PRESETS["default"], METHODS["vmtl"]
+    monkeypatch.setattr(strategy, "MAX_LOGITS", 3 * 18**2)
+    assert choose_strategy(method, settings, CLASSES) == Exact()
+    monkeypatch.setattr(strategy, "MAX_LOGITS", 3 * 18**2 - 1)
+    assert choose_strategy(method, settings, CLASSES) == TRAINED
+    assert choose_strategy(method, settings, VALUES) == Exact()
+    monkeypatch.setattr(strategy, "MAX_ROWS", 17)
+    assert choose_strategy(method, settings, VALUES) == TRAINED
+
+
+@pytest.mark.parametrize("method", ["vmtl", "bakker", "bmtl"])
+def test_a_fit_is_complete_and_leaves_the_settings_alone(method: str) -> None:
+    settings = PRESETS["default"].with_options(max_steps=2)
+    fitted = fit(METHODS[method], settings, CLASSES, 0)
+    assert fitted.model.settings == settings
+    assert fitted.model.prior_z is None
+    assert not any(parameter.requires_grad for parameter in fitted.model.parameters())
+    assert fitted.history.step == [1, 2]
+    assert fitted.hyperparameters.strategy == chosen(method).name

@@ -1,0 +1,18 @@
+"""Figures on training."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers.report_models import Case
+from vmtl.report import (
+    plot_learning,
+)
+
+
+@pytest.mark.parametrize("term", ["nll", "kl_w", "kl_z"])
+def test_learning_curves_end_where_training_ended(class_case: Case, term: str) -> None:
+    history = class_case.model.history_
+    line = plot_learning(history, term).lines[-1]
+    last = history[history["step"] == history["step"].max()]
+    assert line.get_ydata()[-1] == pytest.approx(last[term].mean())

@@ -1,0 +1,57 @@
+"""Figures on who learns from whom."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from vmtl.report import (
+    Control,
+    arrows,
+    plot_arrows,
+    plot_control,
+    plot_relatedness,
+)
+
+
+def test_names_on_the_circle_are_wrapped_and_inside_the_figure() -> None:
+    names = ["North General Hospital", "Saint Mary Infirmary", "Children's Hospital South"]
+    ax = plot_arrows(pd.DataFrame((1 - np.eye(3)) / 2, index=names, columns=names))
+    assert "Saint Mary\nInfirmary" in {text.get_text() for text in ax.texts}
+    ax.figure.draw_without_rendering()
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert ax.figure.bbox.x0 <= box.x0
+        assert box.x1 <= ax.figure.bbox.x1
+
+
+def test_the_map_shows_the_learner_as_a_row() -> None:
+    weights = pd.DataFrame([[0, 1.0, 0], [0.2, 0, 0.8], [0.5, 0.5, 0]], index=list("abc"), columns=list("abc"))
+    ax = plot_relatedness(weights)
+    shown = {tuple(map(round, text.get_position())): text.get_text() for text in ax.texts}
+    assert shown[(2, 1)] == ".80"  # column c, row b
+    assert (0, 0) not in shown
+
+
+@pytest.mark.parametrize("n_tasks", [2, 5, 40])
+def test_arrows_fit_on_the_circle(n_tasks: int) -> None:
+    rng = np.random.default_rng(0)
+    names = [f"task {k}" for k in range(n_tasks)]
+    values = rng.random((n_tasks, n_tasks)) * (1 - np.eye(n_tasks))
+    weights = pd.DataFrame(values / values.sum(1, keepdims=True), index=names, columns=names)
+    ax = plot_arrows(weights)
+    strongest = arrows(weights)[0]
+    shown = {text.get_text() for text in ax.texts}
+    assert {strongest.learner, strongest.teacher} <= shown
+    assert len(shown) <= 15
+    assert 0 < len(ax.patches) <= 18
+    assert plot_relatedness(weights).images
+
+
+def test_the_control_is_drawn_beside_the_model() -> None:
+    weights = pd.DataFrame([[0, 0.9, 0.1], [0.5, 0, 0.5], [0.5, 0.5, 0]], index=list("abc"), columns=list("abc"))
+    even = np.broadcast_to((1 - np.eye(3)) / 2, (2, 3, 3))
+    labels = [text.get_text() for text in plot_control(weights, Control(even, even)).get_yticklabels()]
+    assert labels == ["this model", "tasks shuffled", "targets shuffled"]
+    assert len(plot_control(weights).get_yticklabels()) == 1

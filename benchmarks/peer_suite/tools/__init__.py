@@ -1,0 +1,31 @@
+"""One file per tool; ``PEERS`` lists them in the order of the tables."""
+
+from __future__ import annotations
+
+from peer_suite.peer import Peer
+from peer_suite.tools.catboost import CatBoost
+from peer_suite.tools.constant import Constant
+from peer_suite.tools.forest import Forest
+from peer_suite.tools.histogram import Histogram
+from peer_suite.tools.lightgbm import LightGBM
+from peer_suite.tools.linear import Augmented, Dummies, PerTask, Pooled
+from peer_suite.tools.svm import PooledSVM, TaskSVM
+from peer_suite.tools.vmtl import VMTL
+
+PEERS: dict[str, type[Peer]] = {
+    peer.key: peer
+    for peer in (
+        VMTL,
+        PerTask,
+        Pooled,
+        Dummies,
+        Augmented,
+        Forest,
+        Histogram,
+        LightGBM,
+        CatBoost,
+        PooledSVM,
+        TaskSVM,
+        Constant,
+    )
+}

@@ -78,8 +78,13 @@ class Tuned(Peer):
     def predict(self, model: Any, rows: Rows, shape: Shape, stage: Any) -> np.ndarray:
         """(n, C) probabilities or (n,) means."""
 
+    def predict_stages(self, model: Any, rows: Rows, shape: Shape) -> dict[Any, np.ndarray]:
+        """``predict`` of every stage."""
+        return {stage: self.predict(model, rows, shape, stage) for stage in self.stages}
+
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:
-        losses = self._losses(train, shape, seed)
+        one = len(self.settings) * len(self.stages) == 1 and shape.is_classification  # nothing to choose or to learn
+        losses = {(0, self.stages[0]): 0.0} if one else self._losses(train, shape, seed)
         place, stage = min(losses, key=lambda key: losses[key])
         model = self.train(train, shape, self.settings[place], seed)
         found = self.predict(model, test, shape, stage)
@@ -95,9 +100,8 @@ class Tuned(Peer):
             part, rest = train.subset(kept), train.subset(held)
             for place, setting in enumerate(self.settings):
                 model = self.train(part, shape, setting, seed)
-                for stage in self.stages:
-                    lost = loss(self.predict(model, rest, shape, stage), rest.y, shape)
-                    total[place, stage] += float(lost.sum()) / len(train)
+                for stage, found in self.predict_stages(model, rest, shape).items():
+                    total[place, stage] += float(loss(found, rest.y, shape).sum()) / len(train)
         return total
 
 

@@ -20,9 +20,10 @@ RIGHT_COVERAGE = (0.87, 0.94)
 
 
 def frame(records: Iterable[Record]) -> pd.DataFrame:
-    """One row per record: set, kind, split, peer, scores and seconds."""
+    """One row per record: set, kind, split, peer, scores and processor seconds."""
     rows = [
-        {**{key: r[key] for key in ("set", "kind", "split", "peer", "seconds", "date")}, **r["scores"]} for r in records
+        {**{key: r[key] for key in ("set", "kind", "split", "peer", "cpu_seconds", "date")}, **r["scores"]}
+        for r in records
     ]
     return pd.DataFrame(rows)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -37,8 +36,13 @@ class Histogram(Tuned):
         return typed, model.fit(typed(with_task(rows)), rows.y)
 
     def predict(self, model: Any, rows: Rows, shape: Shape, stage: Any) -> np.ndarray:
+        return self.predict_stages(model, rows, shape)[stage]
+
+    def predict_stages(self, model: Any, rows: Rows, shape: Shape) -> dict[Any, np.ndarray]:
         typed, trees = model
         X = typed(with_task(rows))
         staged = trees.staged_predict_proba(X) if shape.is_classification else trees.staged_predict(X)
-        found = next(islice(staged, stage - 1, None))
-        return all_classes(found, trees.classes_, shape) if shape.is_classification else found
+        found = {n: values for n, values in enumerate(staged, start=1) if n in self.stages}
+        return (
+            {n: all_classes(p, trees.classes_, shape) for n, p in found.items()} if shape.is_classification else found
+        )

@@ -21,10 +21,8 @@ RIGHT_COVERAGE = (0.87, 0.94)
 
 def frame(records: Iterable[Record]) -> pd.DataFrame:
     """One row per record: set, kind, split, peer, scores and processor seconds."""
-    rows = [
-        {**{key: r[key] for key in ("set", "kind", "split", "peer", "cpu_seconds", "date")}, **r["scores"]}
-        for r in records
-    ]
+    kept = ("set", "kind", "split", "peer", "cpu_seconds", "date")
+    rows = [{**{key: record[key] for key in kept}, **record["scores"]} for record in records]
     return pd.DataFrame(rows)
 
 

@@ -44,9 +44,9 @@ def test_a_peer_is_better_than_the_floor(key, kind):
     problem = toy(kind)
     floor = score(problem, PEERS["constant"]().fit_predict(problem.train, problem.test, Shape.of(problem), 0))
     found = score(problem, peer().fit_predict(problem.train, problem.test, Shape.of(problem), 0))
-    assert found["nll"] < 0.8 * floor["nll"]
+    assert found["nll"] < 0.9 * floor["nll"]
     if kind == "regression":
-        assert found["rmse"] < 0.6 * floor["rmse"]
+        assert found["rmse"] < 0.7 * floor["rmse"]
         assert 0.6 < found["coverage"] <= 1
 
 

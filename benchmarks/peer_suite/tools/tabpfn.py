@@ -12,7 +12,7 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
@@ -95,6 +95,9 @@ def _classify(a: np.ndarray, y: np.ndarray, b: np.ndarray, shape: Shape, seed: i
 @cache
 def _classifier() -> tuple[Any, Any, Any]:
     """The network, its settings and the module that runs it, which asks for an older scikit-learn only in ``fit``."""
+    from torch.nn.modules import transformer
+
+    transformer.Optional = Optional  # taken from there by pfns, removed from there by torch
     folder = str(_folder() / CLASSIFIER)  # type: ignore[operator]
     sys.path.insert(0, folder)
     try:

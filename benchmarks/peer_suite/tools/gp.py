@@ -1,8 +1,9 @@
 """Gaussian process of GPyTorch with a coregionalised task kernel.
 
 k((x, t), (x', t')) = (1 + B[t, t']) k(x, x') with B = w w' + diag(v) (Bonilla et al. 2008); k is the sum of a
-Matern kernel with one length scale per column, a linear kernel and a constant. Regression is exact, by the marginal
-likelihood and priors as in BoTorch; classification is variational, with inducing rows taken from the training rows.
+Matern kernel with one length scale per column, a linear kernel and a constant. Priors keep tasks close and columns
+smooth unless rows speak against it. Regression is exact, by the marginal likelihood; classification is variational,
+with inducing rows taken from the training rows.
 """
 
 from __future__ import annotations
@@ -113,14 +114,14 @@ def task_kernel(n_columns: int, n_tasks: int) -> Any:
     import gpytorch
     import torch
     from gpytorch.kernels import ConstantKernel, IndexKernel, LinearKernel, MaternKernel, ScaleKernel
-    from gpytorch.priors import LogNormalPrior
+    from gpytorch.priors import GammaPrior, LogNormalPrior, NormalPrior
 
     middle = 2**0.5 + math.log(n_columns) / 2  # Hvarfner et al. (2024): longer length scales with more columns
 
     class Coregionalised(gpytorch.Module):
         def __init__(self) -> None:
             super().__init__()
-            prior = LogNormalPrior(middle, 3**0.5)
+            prior = LogNormalPrior(middle, 1.0)
             smooth = ScaleKernel(MaternKernel(2.5, ard_num_dims=n_columns, lengthscale_prior=prior))
             linear, constant = LinearKernel(), ConstantKernel()
             smooth.base_kernel.lengthscale, smooth.outputscale = math.exp(middle - 1), 0.5
@@ -129,6 +130,8 @@ def task_kernel(n_columns: int, n_tasks: int) -> Any:
             self.by_task = IndexKernel(num_tasks=n_tasks, rank=1)
             self.by_task.covar_factor.data.normal_(0, 0.3)
             self.by_task.var = torch.full((n_tasks,), 0.1)
+            self.register_prior("w", NormalPrior(0.0, 0.5), lambda module: module.by_task.covar_factor)
+            self.register_prior("v", GammaPrior(1.1, 3.0), lambda module: module.by_task.var)
 
         def forward(self, x: Any, task: Any) -> Any:
             by_column = self.by_column(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ class RealMLP(Tuned):
     def train(self, rows: Rows, shape: Shape, setting: dict[str, Any], seed: int) -> Any:
         from pytabkit import RealMLP_TD_Classifier, RealMLP_TD_Regressor
 
+        for name in ("lightning", "lightning.pytorch", "pytorch_lightning"):
+            logging.getLogger(name).setLevel(logging.ERROR)
         frame = _filled(with_task(rows), rows)
         kind = RealMLP_TD_Classifier if shape.is_classification else RealMLP_TD_Regressor
         model = kind(device="cpu", random_state=seed, n_threads=1, n_cv=1, n_refit=0)

@@ -5,7 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint const
 # Tests share the cores: one thread each, as many workers as cores.
 TEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-full test-lowest lint docs bench-speed bench-accuracy results clean
+.PHONY: demo test test-full test-rest test-portable test-lowest lint hooks docs bench-speed bench-accuracy results clean
 
 demo: .venv/.installed
 	$(BIN)/vmtl demo
@@ -28,18 +28,35 @@ lint: .venv/.tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
+# The linters before every commit, from .venv.
+hooks: .venv/.tested
+	$(PIP) pre-commit
+	$(BIN)/pre-commit install
+
+# The short form, for every change: a few minutes on two cores.
 test: lint
-	$(TEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-fail-under=95
+	$(TEST) -m "not slow" $(COVERAGE)
 
-test-full: lint
-	$(TEST)
+# Everything, and which lines it reaches: the short form, then the rest.
+test-full: COVERAGE := --cov --cov-report=
+test-full: test test-rest
+
+test-rest: .venv/.tested
+	$(TEST) -m slow --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=95
+
+# The tests of numbers under other instruction sets; it says which ones this machine can play.
+test-portable: .venv/.tested
+	OMP_NUM_THREADS=1 $(BIN)/python tests/portable.py -n auto --dist worksteal
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip --disable-pip-version-check install --quiet --constraint constraints-lowest.txt --editable '.[tables]' pytest pytest-xdist hypothesis
-	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q tests/contract tests/estimators/test_estimators.py
+	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q -m "not slow and not system" tests/contract tests/estimators/test_estimators.py
 
 docs: .venv/.tested
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

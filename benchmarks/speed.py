@@ -98,7 +98,6 @@ def step(method: str, rows: Any, **options: Any) -> Callable[[], Any]:
     settings = PRESETS["paper"].with_options(prior_gradient_w="detached", prior_gradient_z="detached", **options)
     model = Model(METHODS[method], settings, Layout.of(rows, torch.ones(1, rows.x.shape[1])))
     model.reset(torch.Generator().manual_seed(0))
-    model.attach(rows)
     trainer = Trainer(model, rows, 0)
     return lambda: trainer._one_step(settings.max_steps, 0.0)
 

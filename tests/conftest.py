@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
+from helpers.processes import MARK, end_marked, is_gone, own_name
+from helpers.quick import shorten
 from helpers.report_models import Case, make_case
 
 
@@ -25,6 +28,32 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _no_process_is_left() -> Iterator[None]:
+    """End what killed test runs left behind, and at the end what this one did."""
+    end_marked(is_gone)
+    name = os.environ[MARK] = own_name()
+    yield
+    end_marked(lambda mark: mark == name)
+
+
+@pytest.fixture(scope="module")
+def quick_inference() -> Iterator[None]:
+    """The default preset without most of its time; see ``helpers.quick``."""
+    with pytest.MonkeyPatch.context() as patch:
+        shorten(patch)
+        yield
+
+
+@pytest.fixture(scope="module", params=["quick", pytest.param("whole", marks=pytest.mark.slow)])
+def inference(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The same tests with a shortened default preset, and in the long form with the one that users have."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "quick":
+            shorten(patch)
+        yield
+
+
 @pytest.fixture(scope="session")
 def class_case() -> Case:
     """A fitted classifier and its predictions, which several tests look at."""
@@ -35,3 +64,14 @@ def class_case() -> Case:
 def real_case() -> Case:
     """The same of a regressor."""
     return make_case("real")
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """The methods that a test registers are gone after it."""
+    from vmtl import methods
+
+    before = dict(methods._REGISTERED)
+    yield
+    methods._REGISTERED.clear()
+    methods._REGISTERED.update(before)

@@ -49,3 +49,13 @@ def test_seed_and_state_decide_all() -> None:
     ahead = first.gumbel(4)
     first.restore(state)
     assert torch.equal(first.gumbel(4), ahead)
+
+
+@pytest.mark.parametrize("dropout", [1e-9, 0.1, 0.7, 0.999])
+def test_dropout_has_mean_one(dropout: float) -> None:
+    mask = source().keep((250, 2001), dropout)
+    kept = mask > 0
+    share = float(kept.double().mean())
+    assert float(mask.max()) == pytest.approx(1 / (1 - dropout), rel=0.01)
+    assert share == pytest.approx(1 - dropout, abs=4 * math.sqrt((1 - dropout) * dropout / mask.numel()) + 2**-15)
+    assert kept.double().mean(0).std() == pytest.approx(math.sqrt((1 - dropout) * dropout / 250), rel=0.1, abs=2e-3)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.processes import PATIENCE
 from vmtl.bench.run.records import Record, comparable, load_records
 
 SUITE = """
@@ -40,7 +41,12 @@ class Bench:
 
     def start(self, out: Path, *options: str) -> subprocess.Popen[str]:
         command = [sys.executable, str(self.suite.with_name("bench.py")), "run", str(self.suite), "--out", str(out)]
-        environment = {**os.environ, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0", "PYTHONWARNINGS": "default"}
+        environment = {
+            **os.environ,
+            "RAY_ADDRESS": "127.0.0.1:1",  # what an interrupted instance may have left
+            "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+            "PYTHONWARNINGS": "default",
+        }
         return subprocess.Popen(
             [*command, "--quiet", *options],
             stdout=subprocess.PIPE,
@@ -52,7 +58,7 @@ class Bench:
     def run(self, out: Path, *options: str) -> str:
         """Run to the end and return what it said on standard error."""
         process = self.start(out, *options)
-        _, said = process.communicate(timeout=240)
+        _, said = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, said
         return said
 

@@ -11,12 +11,13 @@ import numpy as np
 import torch
 from sklearn.base import clone
 
-from helpers.toys import SMALL, Quiet, Toy, build, objective, permuted_state
+from helpers.toys import SMALL, Quiet, Toy, build, full_batch_loss, permuted_state
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.variational.training import Trainer
 from vmtl.model.model import Model
+from vmtl.model.objective import Objective
 
 #: The default preset's fixed features, and a small network with dropout and sampled logits as in the paper.
 KERNEL = replace(SMALL, latent_dim=9)
@@ -55,28 +56,28 @@ def predict(model: Any, problem: Toy) -> np.ndarray:
 def finite_loss(method: str, problem: Toy, settings: Settings) -> None:
     """Loss and gradients are finite in single precision."""
     rows = problem.rows(torch.float32)
-    model = build(method, rows, settings)
-    loss = objective(model, rows)
+    objective = Objective(build(method, rows, settings), rows)
+    loss = full_batch_loss(objective, rows)
     loss.backward()
     assert loss.isfinite()
-    for name, parameter in model.named_parameters():
+    for name, parameter in objective.named_parameters():
         assert parameter.grad is None or parameter.grad.isfinite().all(), name
 
 
 def gradient_where_the_objective_depends(method: str, problem: Toy, settings: Settings) -> None:
     """No parameter is idle: nudging it changes the loss, and its gradient says so."""
     rows = problem.rows()
-    model = build(method, rows, settings)
-    start = objective(model, rows)
+    objective = Objective(build(method, rows, settings), rows)
+    start = full_batch_loss(objective, rows)
     start.backward()
     generator = torch.Generator().manual_seed(7)
-    for name, parameter in model.named_parameters():
+    for name, parameter in objective.named_parameters():
         if not parameter.requires_grad:
             continue
         before = parameter.detach().clone()
         nudge = torch.randn(before.shape, generator=generator, dtype=before.dtype)
         parameter.data = before + 0.1 * nudge
-        changed = bool((objective(model, rows) - start).abs() > 1e-12)
+        changed = bool((full_batch_loss(objective, rows) - start).abs() > 1e-12)
         parameter.data = before
         assert changed, f"the loss does not depend on {name}"
         assert parameter.grad is not None, f"{name} has no gradient"
@@ -89,10 +90,10 @@ def loss_falls(method: str, problem: Toy, settings: Settings) -> None:
     model = build(method, rows, settings.with_options(max_steps=20))
     trainer = Trainer(model, rows, seed=0)
     with torch.no_grad():
-        before = objective(model, rows)
+        before = full_batch_loss(trainer.objective, rows)
     trainer.run()
     with torch.no_grad():
-        after = objective(model, rows)
+        after = full_batch_loss(trainer.objective, rows)
     assert after < before
 
 

@@ -5,14 +5,22 @@ from pathlib import Path
 import pytest
 
 from contract import properties
-from contract.problems import PROBLEMS
+from contract.problems import MORE_PROBLEMS, PROBLEMS
 from helpers.toys import Toy
 from vmtl import METHODS
 from vmtl.config.settings import Settings
 
 pytestmark = [
-    pytest.mark.parametrize("method", METHODS),
-    pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name),
+    pytest.mark.usefixtures("quick_inference"),
+    pytest.mark.parametrize("method", METHODS, scope="module"),
+    pytest.mark.parametrize(
+        "problem",
+        [
+            *(pytest.param(problem, id=problem.name) for problem in PROBLEMS),
+            *(pytest.param(problem, id=problem.name, marks=pytest.mark.slow) for problem in MORE_PROBLEMS),
+        ],
+        scope="module",  # tests of one method and problem follow each other, and share its fit
+    ),
 ]
 settings = pytest.mark.parametrize("settings", [properties.KERNEL, properties.NETWORK], ids=["kernel", "network"])
 

@@ -28,7 +28,9 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.kernel_selection import ASSUMED
 from vmtl.inference.recipes.steps import learn_features
 from vmtl.inference.variational.batches import GroupedBatches
-from vmtl.model.objective import Scales, task_losses, terms
+from vmtl.model.objective import Objective, Scales
+
+pytestmark = pytest.mark.usefixtures("inference")
 
 DATA = toy([16, 20, 12], classes=4, features=6, spread=0.7)
 X, Y, TASK = DATA.X, np.array(["ant", "bee", "cat", "dog"])[DATA.y], np.array(["north", "south", "west"])[DATA.task]
@@ -44,13 +46,13 @@ def regressor(**options: Any) -> MultiTaskRegressor:
     return MultiTaskRegressor(**{"max_steps": 40, "random_state": 0, **options})
 
 
-@pytest.fixture(scope="session")
-def clf() -> MultiTaskClassifier:
+@pytest.fixture(scope="module")
+def clf(inference: None) -> MultiTaskClassifier:
     return classifier().fit(X, Y, tasks=TASK)
 
 
-@pytest.fixture(scope="session")
-def reg() -> MultiTaskRegressor:
+@pytest.fixture(scope="module")
+def reg(inference: None) -> MultiTaskRegressor:
     return regressor().fit(REAL.X, UNIT, tasks=TASK)
 
 
@@ -325,8 +327,9 @@ def test_weight_two_is_the_row_twice_with_sampled_weights_and_the_same_noise() -
         for rows in (DATA.rows(weight=weight), copied.rows()):
             model = build("vmtl", rows, replace(SMALL, encoder="linear", estimator=estimator))
             batch = rows.batch(*rows.by_task)
-            values = terms(model(batch, 0.5, RowNoise(0, torch.device("cpu"), torch.float64)), batch)
-            losses.append(task_losses(model, values, Scales(1.0, 1.0, 0.1)))
+            objective = Objective(model, rows)
+            values = objective.terms(batch, 0.5, RowNoise(0, torch.device("cpu"), torch.float64))
+            losses.append(objective.task_losses(values, Scales(1.0, 1.0, 0.1)))
         torch.testing.assert_close(*losses)
 
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from helpers.processes import PATIENCE
+
 
 class Toy(NamedTuple):
     """A small problem of three tasks."""
@@ -46,7 +48,7 @@ def start_python(script: str, *arguments: Any, threads: int = 1, **options: Any)
 def run_python(script: str, *arguments: Any, threads: int = 1, **options: Any) -> str:
     """What ``script`` printed; a failure shows its error."""
     process = start_python(script, *arguments, threads=threads, **options)
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     return out
 
@@ -62,8 +64,8 @@ def digest(model: Any) -> str:
     return total.hexdigest()
 
 
-#: argv: folder, estimator, options as Python, seconds between checkpoints. Prints "ready" after its first
-#: step, and a digest of all weights.
+#: argv: folder, estimator, options as Python, seconds between checkpoints. Prints the number of every step, and in the
+#: end a digest of all weights.
 RUN = """
 import sys
 from helpers.reliable import digest, make_toy
@@ -71,10 +73,9 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.inference.variational import checkpoints
 folder, kind, options, seconds = sys.argv[1:5]
 checkpoints.EVERY_SECONDS = float(seconds)
-toy, steps = make_toy(), []
+toy = make_toy()
 def say(progress):
-    steps or print("ready", flush=True)
-    steps.append(progress.step)
+    print(progress.step, flush=True)
 model = {"c": MultiTaskClassifier, "r": MultiTaskRegressor}[kind](**eval(options))
 y = toy.labels if kind == "c" else toy.values
 model.fit(toy.X, y, tasks=toy.tasks, checkpoint=folder or None, callback=say)

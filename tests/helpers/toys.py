@@ -17,7 +17,7 @@ from vmtl.inference.features.maps import feature_spread
 from vmtl.methods import METHODS
 from vmtl.model.method import Method
 from vmtl.model.model import Layout, Model
-from vmtl.model.objective import Scales, task_losses, task_shares, terms
+from vmtl.model.objective import Objective, Scales
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,24 +88,21 @@ SMALL = Settings(
 
 
 def build(method: str | Method, rows: Rows, settings: Settings = SMALL, seed: int = 0) -> Model:
-    """The model of a method on these rows, ready to train."""
+    """The model of a method on problems like these rows, with its first weights."""
     method = METHODS[method] if isinstance(method, str) else method
     layout = Layout.of(rows, feature_spread(rows, method.encoder == "per task"))
     model = Model(method, settings, layout).to(rows.x)
     model.reset(torch.Generator().manual_seed(seed))
-    model.attach(rows)
     return model
 
 
-def objective(
-    model: Model, rows: Rows, noise: Noise | None = None, tau: float = 0.7, scales: Scales | None = None
+def full_batch_loss(
+    objective: Objective, rows: Rows, noise: Noise | None = None, tau: float = 0.7, scales: Scales | None = None
 ) -> Tensor:
-    """The scalar loss of the full batch."""
-    batch = rows.batch(*rows.by_task)
+    """The scalar loss of all rows at once."""
     noise = noise or Noise(1, rows.x.device, rows.x.dtype)
-    values = terms(model(batch, tau, noise), batch)
-    found: Tensor = model.weighting(task_losses(model, values, scales or Scales(1e-2, 1.0, 0.1)), task_shares(model))
-    return found
+    terms = objective.terms(rows.batch(*rows.by_task), tau, noise)
+    return objective.loss(terms, scales or Scales(1e-2, 1.0, 0.1))
 
 
 class Quiet(Noise):

@@ -137,3 +137,11 @@ def test_the_shape_of_a_block_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
 def test_no_rows_give_no_predictions() -> None:
     found = predictor(trained(CLASSES), "moment").classes(np.zeros((0, 6)), np.zeros(0, dtype=int))
     assert found.probabilities.shape == (0, 4)
+
+
+@pytest.mark.parametrize("mode", ["monte-carlo", "moment", "mean"])
+def test_probabilities_alone_are_those_beside_the_uncertainty(mode: str) -> None:
+    problem = toy([6, 9, 8], classes=3, missing=[(1, 0)])
+    fitted = predictor(build("vmtl", problem.rows(), replace(SMALL, encoder="mlp")), mode)
+    alone = fitted.probabilities(problem.X, problem.task).probabilities
+    assert np.array_equal(alone, fitted.classes(problem.X, problem.task).probabilities)

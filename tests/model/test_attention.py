@@ -84,3 +84,13 @@ def test_two_equal_rows_count_as_one_with_weight_two() -> None:
     a = Attention(once).mix(once.x, torch.arange(9))
     b = Attention(twice.rows()).mix(twice.rows().x, torch.arange(1, 10))
     torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
+def test_attention_of_some_rows_to_some_tasks(problem: Toy) -> None:
+    rows = problem.rows()
+    attention = Attention(rows)
+    everything = attention.mix(rows.x, torch.arange(len(rows.y)))
+    index = torch.tensor([5, 0, 12, 5])
+    tasks = torch.tensor([[1, 2], [2, 1], [0, 1], [1, 1]])
+    torch.testing.assert_close(attention.mix(rows.x, index, tasks), everything[index[:, None], tasks])

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import shlex
 import subprocess
 import sys
 import textwrap
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
 
-from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor, __version__
+from helpers.names import resolve
+from helpers.processes import PATIENCE
+from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: Pages whose snippets run in the short form too.
+SHORT = ("presets", "uncertainty")
 SHELLS = ("bash", "sh", "shell", "console")
 #: What continuous integration runs itself, and what would change the environment.
 NOT_RUN = ("git clone", "cd ", "make ", "pip install")
@@ -69,7 +71,7 @@ def run_command(command: str, folder: Path) -> None:
     assert program in programs, f"nothing runs the command {command!r}"
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(folder / "cache")}
     done = subprocess.run(
-        [*programs[program], *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
+        [*programs[program], *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
@@ -83,7 +85,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.system
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, id=page.stem, marks=() if page.stem in SHORT else pytest.mark.slow) for page in PAGES],
+)
+@pytest.mark.usefixtures("registry")
 def test_every_snippet_and_command_runs(page: Path, folder: Path) -> None:
     namespace: dict[str, object] = {"__name__": page.stem}
     for block in blocks(page.read_text(encoding="utf-8")):
@@ -164,20 +171,6 @@ def test_constants_of_the_default_are_the_codes() -> None:
     assert {name: float(value) for name, value in rows} == {name: resolve(name) for name, _ in rows}
 
 
-def resolve(name: str) -> object:
-    """The module, class or function of that dotted name."""
-    parts = name.split(".")
-    for length in range(len(parts), 0, -1):
-        try:
-            found = importlib.import_module(".".join(parts[:length]))
-        except ModuleNotFoundError:
-            continue
-        for part in parts[length:]:
-            found = getattr(found, part) if hasattr(found, part) else found.__annotations__[part]
-        return found
-    raise AssertionError(f"{name} does not exist")
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_local_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
@@ -197,10 +190,12 @@ def test_images_are_small() -> None:
     assert all(image.stat().st_size < MOST_IMAGE_BYTES for image in images)
 
 
+@pytest.mark.slow
+@pytest.mark.system
 def test_site_builds_without_a_warning(tmp_path: Path) -> None:
     """Every page is in the navigation, every link and name of the reference resolves."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     reference = (tmp_path / "site" / "api.html").read_text(encoding="utf-8")
     assert "MultiTaskClassifier" in reference
@@ -211,11 +206,3 @@ def test_site_builds_without_a_warning(tmp_path: Path) -> None:
 
 if __name__ == "__main__":
     write_tables()
-
-
-def test_the_version_is_the_same_everywhere() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
-    assert cited is not None
-    assert project["version"] == cited[1] == __version__
-    assert f"## {__version__}" in (ROOT / "CHANGELOG.md").read_text()

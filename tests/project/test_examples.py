@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from helpers.processes import PATIENCE
+
+pytestmark = pytest.mark.system
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SMALL = {
     "hospitals.py": (["--rows", "8", "--test-rows", "20", "--steps", "5"], "who learns from whom (days)"),
     "image_domains.py": (["--steps", "5"], "mean uncertainty"),
-    "own_method.py": (["--steps", "5"], "Mixture w"),
+    "own_method.py": (["--steps", "5"], "saved and loaded by its id, the same predictions"),
 }
 
 
@@ -24,7 +28,7 @@ def run(file: str, *arguments: str, folder: Path) -> str:
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from vmtl import __version__
+
+pytestmark = pytest.mark.system
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -50,6 +54,7 @@ def test_the_metadata_says_what_it_needs(wheel: Path) -> None:
     for package in ("numpy", "scikit-learn", "torch", "pandas", "safetensors", "typer"):
         assert any(line.startswith(f"{package}>=") for line in needed), package
     assert "Requires-Python: >=3.11" in metadata
+    assert f"\nVersion: {__version__}\n" in metadata
 
 
 def test_it_imports_and_fits_from_where_it_was_installed(wheel: Path, tmp_path: Path) -> None:

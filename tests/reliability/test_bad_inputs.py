@@ -15,6 +15,8 @@ from helpers.reliable import Toy, make_toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.tensor_files import ModelFileError
 
+pytestmark = pytest.mark.usefixtures("inference")
+
 OPTIONS: dict[str, Any] = {"max_steps": 3, "random_state": 0}
 
 
@@ -292,7 +294,7 @@ def test_parameters(name: str, kind: Any, toy: Toy) -> None:
 
 
 @pytest.fixture(scope="module")
-def fitted() -> MultiTaskClassifier:
+def fitted(inference: None) -> MultiTaskClassifier:
     toy = make_toy()
     return MultiTaskClassifier(**OPTIONS).fit(toy.X, toy.labels, tasks=toy.tasks)
 

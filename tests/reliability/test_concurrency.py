@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.processes import PATIENCE
 from helpers.reliable import RUN, Toy, digest, start_python
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.threads import threads
@@ -44,7 +45,7 @@ def test_processes_at_once(tmp_path: Path) -> None:
     """Each with a checkpoint of its own."""
     options = [repr({"max_steps": 30, "random_state": seed, "n_threads": 1}) for seed in (0, 1, 0)]
     running = [start_python(RUN, tmp_path / str(number), "c", text, 0.05) for number, text in enumerate(options)]
-    ended = [process.communicate(timeout=600) for process in running]
+    ended = [process.communicate(timeout=PATIENCE) for process in running]
     assert all(process.returncode == 0 for process in running), ended
     first, other, second = (out.split()[-1] for out, _ in ended)
     assert first == second
@@ -58,12 +59,12 @@ def test_two_runs_on_one_checkpoint(toy: Toy, tmp_path: Path) -> None:
     def wait(progress: Any) -> None:
         if progress.step == 3:
             inside.set()
-            assert go_on.wait(60)
+            assert go_on.wait(PATIENCE)
 
     with ThreadPoolExecutor(1) as pool:
         model = MultiTaskClassifier(max_steps=6, random_state=0)
         first = pool.submit(model.fit, *toy[:2], tasks=toy.tasks, checkpoint=tmp_path, callback=wait)
-        assert inside.wait(60)
+        assert inside.wait(PATIENCE)
         with pytest.raises(CheckpointError, match="Another run"):
             MultiTaskClassifier(max_steps=6, random_state=0).fit(*toy[:2], tasks=toy.tasks, checkpoint=tmp_path)
         go_on.set()
@@ -92,15 +93,15 @@ def test_the_number_of_threads_comes_back() -> None:
 
     def call(first: bool) -> None:
         if not first:
-            barrier.wait(30)
+            barrier.wait(PATIENCE)
         with threads(3):
             if first:
-                barrier.wait(30)
-            barrier.wait(30)
+                barrier.wait(PATIENCE)
+            barrier.wait(PATIENCE)
             if not first:
-                barrier.wait(30)
+                barrier.wait(PATIENCE)
         if first:
-            barrier.wait(30)
+            barrier.wait(PATIENCE)
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(call, (True, False)))

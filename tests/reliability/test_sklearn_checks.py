@@ -14,12 +14,14 @@ from sklearn.utils.validation import _num_samples
 
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
 
-#: A small network of fixed size, fast enough for all methods; the default features are checked with FIRST.
+pytestmark = pytest.mark.usefixtures("quick_inference")
+
+#: A small network of fixed size, fast enough for all methods.
 SMALL: dict[str, Any] = {"encoder": "linear", "latent_dim": 4, "max_steps": 15, "random_state": 0}
 DEFAULT: dict[str, Any] = {"max_steps": 12, "random_state": 0}
-#: The default and the amortised method; features of its own for every task are in the long form.
-FIRST, SECOND = ("vmtl", "vmtl_ac"), ("stl",)
-OTHERS = tuple(method for method in METHODS if method != "vmtl_ac")
+#: The default preset of methods with other heads or features of their own for every task.
+OTHER_DEFAULTS = ("vmtl_ac", "stl")
+OTHERS = tuple(method for method in METHODS if method not in ("vmtl_ac", "bmtl"))
 WEIGHT_CHECKS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 #: What a check asks beyond the interface: seven equal digits, which float32 does not have, and a good fit.
 NEEDS: dict[str, dict[str, Any]] = {
@@ -72,28 +74,31 @@ SPLIT = (TwoTaskClassifier, TwoTaskRegressor)
 checks = partial(parametrize_with_checks, expected_failed_checks=expected_failures, xfail_strict=True)
 
 
-@checks([*made(PLAIN, OTHERS, **SMALL), *made(PLAIN, FIRST, **DEFAULT)])
-def test_every_method(estimator: Any, check: Any) -> None:
-    run(check, estimator)
-
-
-@checks(made(SPLIT, ("vmtl",), unknown_task="average", **DEFAULT))
-def test_two_tasks(estimator: Any, check: Any) -> None:
+@checks(
+    [
+        *made(PLAIN, ("vmtl",), **DEFAULT),
+        *made(SPLIT, ("vmtl",), unknown_task="average", **DEFAULT),
+        *made(PLAIN, ("bmtl",), **SMALL),
+    ]
+)
+def test_the_default_and_a_deterministic_method(estimator: Any, check: Any) -> None:
     run(check, estimator)
 
 
 @pytest.mark.slow
 @checks(
     [
-        *made(SPLIT, OTHERS, unknown_task="average", **SMALL),
-        *made(PLAIN, SECOND, **DEFAULT),
-        *made(SPLIT, (*SECOND, "vmtl_ac"), unknown_task="average", **DEFAULT),
+        *made(PLAIN, OTHERS, **SMALL),
+        *made(PLAIN, OTHER_DEFAULTS, **DEFAULT),
+        *made(SPLIT, (*OTHERS, "bmtl"), unknown_task="average", **SMALL),
+        *made(SPLIT, OTHER_DEFAULTS, unknown_task="average", **DEFAULT),
     ]
 )
-def test_two_tasks_of_every_method(estimator: Any, check: Any) -> None:
+def test_every_method(estimator: Any, check: Any) -> None:
     run(check, estimator)
 
 
+@pytest.mark.slow
 @checks(made(PLAIN, ("bmtl",), dtype="float64", **SMALL))
 def test_float64(estimator: Any, check: Any) -> None:
     run(check, estimator)

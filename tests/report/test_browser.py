@@ -17,6 +17,8 @@ import pytest
 from helpers.report_models import Case
 from vmtl.report import fit_control, render
 
+pytestmark = pytest.mark.system
+
 SIZES = {"phone": (390, 844), "desktop": (1280, 900)}
 FLAGS = [
     "--headless=new",

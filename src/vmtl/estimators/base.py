@@ -124,8 +124,8 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, InputValidationMixin):
                 raise DivergenceError(error.step, error.term, error.task, task) from None
         self.tasks_ = np.empty(len(known), dtype=object)
         self.tasks_[:] = known
-        self.method_, self.settings_ = method, settings
         self._fitted, self.seed_ = run
+        self.method_, self.settings_ = method, self._fitted.model.settings
         self._predictor = self._make_predictor()
 
     def _rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, n_classes: int) -> Rows:

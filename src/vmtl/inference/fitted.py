@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from vmtl._utils.canonical import make_canonical
 from vmtl._utils.shape_checks import check_fits
 from vmtl.config import schedules
 from vmtl.config.settings import Settings
@@ -23,7 +24,7 @@ from vmtl.model.model import Layout, Model
 
 @dataclass(frozen=True)
 class Fitted:
-    """A posterior, how it was found, and what else was inferred."""
+    """A posterior, how it was found, and what else was inferred; tensors have the one layout that a file gives back."""
 
     feature_map: FeatureMap
     model: Model
@@ -34,10 +35,13 @@ class Fitted:
     def complete(
         cls, feature_map: FeatureMap, model: Model, history: History, hyperparameters: Hyperparameters
     ) -> Fitted:
-        """At the end of a fit: every weight is a number, none is trained further, and the rows are forgotten."""
-        check_weights(model, history.step[-1])
-        model.detach_rows()
+        """At the end of a fit: every weight is a number, none is trained further."""
+        check_weights(model, model.n_tasks, history.step[-1])
         return cls(feature_map, model.requires_grad_(False), history, hyperparameters)
+
+    def __post_init__(self) -> None:
+        make_canonical(self.feature_map)
+        make_canonical(self.model)
 
 
 def to_tensors(fitted: Fitted) -> dict[str, Tensor]:

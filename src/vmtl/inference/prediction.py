@@ -1,7 +1,8 @@
 """Predictions of a fitted model: Monte Carlo (Eq. 12), moment or mean; and where the uncertainty comes from.
 
 Rows run in zero-padded blocks of one fixed shape, and random numbers are shared by all rows, so that a
-prediction does not depend on batch size, row order or what else is predicted.
+prediction does not depend on batch size, row order or what else is predicted, but for the rounding of a matrix product,
+which on some processors differs from one place in a block to another.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from vmtl._utils.noise import antithetic
 from vmtl._utils.types import Array
 from vmtl.inference.features.feature_map import FeatureMap
 from vmtl.model.distributions import Gaussian, Posterior
-from vmtl.model.heads import affine, logit_moments
 from vmtl.model.likelihoods import GaussianNoise
+from vmtl.model.logits import affine, logit_moments
 from vmtl.model.model import Model
 
 #: A block is CELLS cells of CELL_ROWS rows, each cell of one task.
@@ -81,11 +82,11 @@ class Predictor:
     @torch.no_grad()
     def probabilities(self, x: Array, task: Array) -> Probabilities:
         """Class probabilities of the rows ``x`` (n, D) of the tasks ``task`` (n,)."""
-        found = np.empty((len(task), self.q_w.mean.shape[1]), dtype=_numpy_dtype(self.dtype))
+        probabilities = np.empty((len(task), self.q_w.mean.shape[1]), dtype=_numpy_dtype(self.dtype))
         for rows, place, block, cell_task in self._blocks(x, task):
             p, _ = self._class_block(self.model.encoder(block, cell_task), cell_task, split=False)
-            found[rows] = p.flatten(0, 1)[place].cpu().numpy()
-        return Probabilities(found)
+            probabilities[rows] = p.flatten(0, 1)[place].cpu().numpy()
+        return Probabilities(probabilities)
 
     @torch.no_grad()
     def classes(self, x: Array, task: Array) -> ClassPrediction:
@@ -135,31 +136,31 @@ class Predictor:
             if start == stop:
                 continue
             rows, inside = order[start:stop], cell[start:stop] % CELLS
-            buffer = np.zeros((CELLS, CELL_ROWS, x.shape[1]), dtype=_numpy_dtype(self.dtype))
-            buffer[inside, slot[start:stop]] = x[rows]
+            buffer = torch.zeros(CELLS, CELL_ROWS, x.shape[1], dtype=self.dtype)  # aligned alike in every call
+            buffer.numpy()[inside, slot[start:stop]] = x[rows]
             cell_task = np.zeros(CELLS, dtype=np.int64)
             cell_task[inside] = sorted_task[start:stop]
             tasks = torch.from_numpy(cell_task).to(self.device)
-            block = self.feature_map(torch.from_numpy(buffer).to(self.device), tasks)
+            block = self.feature_map(buffer.to(self.device), tasks)
             place = torch.from_numpy(inside * CELL_ROWS + slot[start:stop]).to(self.device)
             yield rows, place, block, tasks
 
     def _class_block(self, q_z: Posterior, task: Tensor, split: bool) -> tuple[Tensor, Tensor]:
-        """Probabilities (G, B, C) and, if ``split``, the mean entropy over draws (G, B)."""
+        """Probabilities (G, B, C) and the mean entropy over draws (G, B), which only means something if ``split``."""
         q_w = self.q_w.at(task)
         if self.mode == "mean" or not (q_z.stochastic or q_w.stochastic):
             p = (self.scale * affine(q_z.mean, q_w.mean)).softmax(-1)
             return p, entropy(p) if split else p
         if self.mode == "moment":
             return self._moment_block(q_z, q_w, split)
-        found, mixed = [], []
+        means, entropies = [], []
         for logits in self._logit_draws(q_z, q_w):  # one draw of w after the other stays in the cache
             p = logits.softmax(-1)
-            found.append(p.mean(1))
+            means.append(p.mean(1))
             if split:
-                mixed.append(entropy(p).mean(1))
-        p = torch.stack(found).mean(0)
-        return p, torch.stack(mixed).mean(0) if split else p
+                entropies.append(entropy(p).mean(1))
+        p = torch.stack(means).mean(0)
+        return p, torch.stack(entropies).mean(0) if split else p
 
     def _moment_block(self, q_z: Posterior, q_w: Posterior, split: bool) -> tuple[Tensor, Tensor]:
         """softmax(mean / sqrt(1 + k variance)), k = 0.2; draws of logits split the entropy.

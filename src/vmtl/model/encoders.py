@@ -1,13 +1,22 @@
-"""Encoders: fixed features of a row to the posterior q(z | x), shared by all tasks or one per task.
+"""Encoders: fixed features of a row to the posterior q(z | x) of Eq. 3, shared by all tasks or one per task.
 
-An encoder is an affine ``first`` layer followed by ``posterior``, because an affine layer commutes with
-the attention average of the z prior. ``group`` is the leading axis of every parameter: 1 when shared, T
-when each task has its own.
+q(z_tn | x_tn) = N(mean(x_tn), diag(scale(x_tn)^2))
+
+where
+    x_tn = ``x`` (T, N, D)
+    mean, scale = those of the posterior that ``forward`` returns, (T, N, K)
+
+An encoder is an affine ``first`` layer followed by ``posterior``, because an affine layer commutes with the attention
+average of the prior of z. ``groups`` is the length of the leading axis of every parameter: 1 when shared, T when each
+task has its own.
+
+Where we depart from the paper: its network is ``MlpEncoder``; the default's is ``KernelEncoder`` (docs/defaults.md).
 """
 
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +24,7 @@ from torch.nn import functional as F
 
 from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Delta, Gaussian, Posterior
+from vmtl.model.parameter_groups import ParameterGroups
 
 
 def pick(parameter: Tensor, task: Tensor | None) -> Tensor:
@@ -26,6 +36,8 @@ def pick(parameter: Tensor, task: Tensor | None) -> Tensor:
 
 class GroupedLinear(nn.Module):
     """x W + b with one (W, b) per group: (T, N, in) to (T, N, out)."""
+
+    parameter_groups: ClassVar[ParameterGroups] = {"weight": "network", "bias": "network"}
 
     def __init__(self, groups: int, size_in: int, size_out: int, bias: float | None = None) -> None:
         super().__init__()
@@ -62,9 +74,11 @@ class Encoder(nn.Module):
         self.latent_dim, self.dropout = latent_dim, dropout
 
     def first(self, x: Tensor, task: Tensor | None = None) -> Tensor:
+        """The affine part: (T, N, D) to (T, N, F)."""
         raise NotImplementedError
 
     def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
+        """q(z | x) from the output of ``first``: (T, N, K)."""
         raise NotImplementedError
 
     def forward(self, x: Tensor, task: Tensor | None = None, noise: Noise | None = None) -> Posterior:
@@ -83,6 +97,7 @@ class KernelEncoder(Encoder):
     """
 
     fixed = True
+    parameter_groups: ClassVar[ParameterGroups] = {"log_width": "scale"}
     spread: Tensor
 
     def __init__(self, spread: Tensor, stochastic: bool) -> None:
@@ -103,6 +118,8 @@ class KernelEncoder(Encoder):
 
 class LinearEncoder(Encoder):
     """z mean = x W + b, with one learned scale per latent dimension."""
+
+    parameter_groups: ClassVar[ParameterGroups] = {"log_scale": "scale"}
 
     def __init__(self, groups: int, size_in: int, latent_dim: int, stochastic: bool, dropout: float) -> None:
         super().__init__(latent_dim, dropout)
@@ -128,6 +145,7 @@ class NoisyLinearEncoder(Encoder):
     """
 
     commutes = False
+    parameter_groups: ClassVar[ParameterGroups] = {"log_scale": "scale"}
 
     def __init__(self, groups: int, size_in: int, latent_dim: int, dropout: float) -> None:
         super().__init__(latent_dim, dropout)

@@ -1,4 +1,14 @@
-"""The modules that a method names, put together."""
+"""The modules that a method names, put together (Eq. 2).
+
+p(Y_t, Z_t, w_t | X_t, others) = prod_n p(y_tn | z_tn, w_t) p(z_tn | x_tn, others) p(w_t | others)
+
+where
+    p(y | z, w) = ``likelihood``
+    p(w | others) = ``prior_w``, with alpha from ``mixing_w``
+    p(z | x, others) = the prior of z, with beta from ``mixing_z``: it needs the training rows, so it belongs to
+        ``vmtl.model.objective.Objective``, and a model is whole without it, for predictions
+    q(z | x), q(w) = ``encoder``, ``head``
+"""
 
 from __future__ import annotations
 
@@ -9,27 +19,16 @@ from torch import Tensor, nn
 
 from vmtl._utils.noise import Noise
 from vmtl.config.settings import Settings
-from vmtl.data.rows import Batch, Rows
-from vmtl.model.attention import Attention
+from vmtl.data.rows import Rows
 from vmtl.model.distributions import Delta, Gaussian, Posterior
 from vmtl.model.encoders import Encoder, GroupedLinear, KernelEncoder, LinearEncoder, MlpEncoder, NoisyLinearEncoder
-from vmtl.model.heads import AmortisedHead, DirectHead, Head, class_statistics, logit_moments, sample_logits
+from vmtl.model.heads import AmortisedHead, DirectHead, Head, class_statistics
 from vmtl.model.likelihoods import Categorical, GaussianNoise, Likelihood
 from vmtl.model.method import Method
 from vmtl.model.mixing import Mixing, TaskStructure
-from vmtl.model.priors import W_PRIORS, Z_PRIORS, Context, PriorSettings, WPrior, ZPrior
-from vmtl.model.priors.gumbel_mixture import GumbelMixtureW
+from vmtl.model.priors import PriorSettings, WPrior, make_w_prior
+from vmtl.model.priors.mixture_w import MixtureW
 from vmtl.model.task_weighting import WEIGHTINGS
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """One forward pass: what the objective needs."""
-
-    nll: Tensor  # (T, N) of every row, the mean over draws
-    kl_z: Tensor  # (T,) mean over rows
-    kl_w: Tensor  # (T,)
-    entropy: Tensor  # (T,) C K KL(alpha || alpha at the start)
 
 
 @dataclass(frozen=True)
@@ -38,13 +37,14 @@ class Layout:
 
     class_mask: Tensor  # (T, C)
     task_rows: Tensor  # (T,) N_t
-    size_in: int
+    size_in: int  # D, of the features that the encoder reads
     is_classification: bool
     spread: Tensor  # (G, F) deviation of the features
     statistics: Tensor  # (T, C, D) what an amortised head reads
 
     @classmethod
     def of(cls, rows: Rows, spread: Tensor) -> Layout:
+        """The layout of these training rows."""
         return cls(
             rows.class_mask,
             rows.task_weight,
@@ -70,7 +70,17 @@ def effective_method(method: Method, settings: Settings) -> Method:
 
 
 class Model(nn.Module):
-    """A method on a problem of T tasks and C outputs."""
+    """A method on a problem of T tasks and C outputs: what is trained, and what predicts.
+
+    Parameters
+    ----------
+    method : Method
+        What the parts are.
+    settings : Settings
+        How they are sized and read.
+    layout : Layout
+        The problem's shapes; no rows. The weights start at 0 until ``reset`` or ``load_state_dict``.
+    """
 
     class_mask: Tensor
     task_rows: Tensor
@@ -88,8 +98,7 @@ class Model(nn.Module):
         self.prior_w: WPrior | None = None
         if self.method.prior_w is not None:
             size = self.encoder.latent_dim + 1
-            self.prior_w = W_PRIORS[self.method.prior_w](self._prior_settings(), layout.class_mask, size)
-        self.prior_z: ZPrior | None = None
+            self.prior_w = make_w_prior(self.method.prior_w, self.prior_settings(), layout.class_mask, size)
         self.tied = settings.tie_mixing and self.method.mixes_w and self.method.mixes_z
         self.mixing_w = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_w else None
         self.mixing_z = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_z and not self.tied else None
@@ -102,31 +111,16 @@ class Model(nn.Module):
         weighting = self.method.weighting if layout.is_classification else "equal"
         self.weighting = WEIGHTINGS[weighting](self.n_tasks)
 
-    def attach(self, rows: Rows) -> None:
-        """Give the prior of z the training rows it looks at; only training needs them."""
-        if self.method.prior_z is None:
-            return
-        name = self.method.prior_z
-        if self.method.mixes_z and rows.n_tasks == 1:
-            name = "standard_normal"  # nobody else to learn from
-        attention = Attention(rows) if Z_PRIORS[name].mixes else None
-        self.prior_z = Z_PRIORS[name](self._prior_settings(), rows, attention, self.encoder.latent_dim)
-        self.prior_z.to(rows.x)
-
     def start_from(self, structure: TaskStructure) -> None:
         """Begin at inferred mixing weights and sharing strengths instead of uniform ones."""
         for mixing in (self.mixing_w, self.mixing_z):
             if mixing is not None:
                 mixing.start_from(structure.alpha.to(self.task_rows))
-        if isinstance(self.prior_w, GumbelMixtureW) and self.settings.sharing is None:
-            self.prior_w.sharing.copy_(structure.sharing)
-            self.prior_w.variance.copy_(structure.variance)
+        if isinstance(self.prior_w, MixtureW):
+            self.prior_w.start_from(structure)
 
-    def detach_rows(self) -> None:
-        """Forget the training rows: predictions do not need the prior of z."""
-        self.prior_z = None
-
-    def _prior_settings(self) -> PriorSettings:
+    def prior_settings(self) -> PriorSettings:
+        """How the priors of this model are read."""
         settings = self.settings
         return PriorSettings(
             sharing=settings.sharing,
@@ -175,6 +169,7 @@ class Model(nn.Module):
 
     @property
     def logit_scale(self) -> Tensor:
+        """s0, by which logits are w . [z; 1] times: ()."""
         return self.log_logit_scale.exp()
 
     def q_w(self, alpha: Tensor | None = None, noise: Noise | None = None) -> Posterior:
@@ -202,9 +197,16 @@ class Model(nn.Module):
         """Reported mixing weights of z: (T, T), zeros if the method has none."""
         return self._reported(self.mixing_w if self.tied else self.mixing_z)
 
+    def draw_mixing(self, tau: float, noise: Noise) -> tuple[Tensor, Tensor]:
+        """alpha and beta of one training step at temperature ``tau``: (T, T) each."""
+        alpha = self.alpha() if self.mixing_w is None else self.mixing_w.sample(tau, noise.gumbel)
+        if self.tied:
+            return alpha, alpha
+        return alpha, self.beta() if self.mixing_z is None else self.mixing_z.sample(tau, noise.gumbel)
+
     def sharing(self) -> Tensor:
         """Sharing strength of every task: (T,), zeros if w has no mixture prior."""
-        if isinstance(self.prior_w, GumbelMixtureW):
+        if isinstance(self.prior_w, MixtureW):
             return self.prior_w.sharing
         return torch.zeros_like(self.task_rows)
 
@@ -212,34 +214,3 @@ class Model(nn.Module):
         if mixing is None:
             return self.task_rows.new_zeros(self.n_tasks, self.n_tasks)
         return mixing.probabilities()
-
-    def forward(self, batch: Batch, tau: float, noise: Noise) -> Outputs:
-        alpha = self.alpha() if self.mixing_w is None else self.mixing_w.sample(tau, noise.gumbel)
-        beta = alpha if self.tied else self.beta() if self.mixing_z is None else self.mixing_z.sample(tau, noise.gumbel)
-        q_z = self.encoder(batch.x, None, noise)
-        q_w = self.q_w(alpha, noise)
-        context = Context(batch, self.encoder, alpha, beta, noise)
-        none = batch.weight.new_zeros(self.n_tasks)
-        kl_w = none if self.prior_w is None else self.prior_w.penalty(q_w, context)
-        kl_z = none if self.prior_z is None else self.prior_z.kl(q_z, context)
-        return Outputs(self._nll(q_z, q_w, batch.y, noise), kl_z, kl_w, self._entropy(q_w))
-
-    def _nll(self, q_z: Posterior, q_w: Posterior, y: Tensor, noise: Noise) -> Tensor:
-        """-log p(y | z, w) of every row, averaged over draws; logits = s0 w . [z; 1] scale w, which is small."""
-        n_z, n_w = self.settings.n_z, self.settings.n_w
-        if self.settings.logit_scale != 1:
-            q_w = q_w.times(self.logit_scale)
-        if self.settings.estimator == "moment" and (q_z.stochastic or q_w.stochastic):
-            return self.likelihood.nll_moments(logit_moments(q_z, q_w), y, noise, n_w)
-        if isinstance(q_z, Gaussian) and isinstance(q_w, Gaussian):
-            return self.likelihood.nll_sampled(q_z, q_w, y, noise, n_z, n_w)
-        return self.likelihood.nll(sample_logits(q_z, q_w, noise, n_z, n_w), y)
-
-    def _entropy(self, q_w: Posterior) -> Tensor:
-        """C K KL(alpha || alpha at the start): as if every weight had its own indicator of the task it comes from.
-
-        From a uniform start this is C K sum_i alpha log alpha up to a constant.
-        """
-        if self.mixing_w is None or self.mixing_w.log_pi is None or not self.settings.entropy_weight:
-            return q_w.mean.new_zeros(self.n_tasks)
-        return float(q_w.mean[0].numel()) * self.mixing_w.divergence()

@@ -1,9 +1,22 @@
-"""Losses of the tasks to one scalar."""
+"""Losses of the tasks to one scalar: the outer sum of Eq. 11.
+
+loss = sum_t share_t loss_t
+
+where
+    loss_t = ``losses`` (T,), of ``vmtl.model.objective``
+    share_t = ``share`` (T,), sums to 1: tasks alike, or by their rows
+
+Learned weights (Kendall et al., 2018) are the baselines', not the paper's.
+"""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
+
+from vmtl.model.parameter_groups import ParameterGroups
 
 
 class EqualWeighting(nn.Module):
@@ -23,6 +36,8 @@ class UncertaintyWeighting(nn.Module):
     temperature sigma^2 is approximated; their regression form is the Gaussian likelihood with learned
     noise per task, so in regression the likelihood does this and the model weighs tasks equally.
     """
+
+    parameter_groups: ClassVar[ParameterGroups] = {"log_variance": "scale"}
 
     def __init__(self, n_tasks: int) -> None:
         super().__init__()

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from helpers.processes import PATIENCE
+
+pytestmark = pytest.mark.system
 pytest.importorskip("ray", reason="Ray is an extra: pip install vmtl[ray]")
 
 KILLED = """
@@ -44,6 +47,7 @@ def test_two_local_workers(bench: Any, uninterrupted: Any, tmp_path: Path) -> No
     assert bench.records(tmp_path) == uninterrupted
 
 
+@pytest.mark.slow
 def test_one_of_two_workers_is_killed_during_the_run(bench: Any, uninterrupted: Any, tmp_path: Path) -> None:
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
@@ -51,7 +55,7 @@ def test_one_of_two_workers_is_killed_during_the_run(bench: Any, uninterrupted: 
         [sys.executable, str(script), str(bench.suite), str(tmp_path / "out")],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     assert "nodes left: 1" in done.stdout

@@ -22,7 +22,7 @@ from vmtl.inference.exact.calibration import (
 )
 from vmtl.inference.features.maps import apply_map
 from vmtl.inference.prediction import SHRINKAGE
-from vmtl.model.heads import logit_moments
+from vmtl.model.logits import logit_moments
 
 
 def test_noise_of_tasks_depends_on_relative_weights_only():

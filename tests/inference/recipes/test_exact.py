@@ -19,7 +19,7 @@ from vmtl.inference.strategy import fit
 from vmtl.inference.variational.batches import FullBatch
 from vmtl.methods import METHODS
 from vmtl.model.model import Model
-from vmtl.model.objective import Scales, task_losses, task_shares, terms
+from vmtl.model.objective import Objective, Scales
 
 SETTINGS = PRESETS["default"].with_options(mixing="mean", relatedness="uniform", latent_dim=6, bayesian_z=False)
 
@@ -41,10 +41,10 @@ def test_the_closed_form_is_the_optimum_of_the_objective(method: str) -> None:
     assert not any(p.requires_grad for p in (model.head.mean, *model.likelihood.parameters()))
     model.head.mean.requires_grad_(True)
     batch, noise = FullBatch(rows).draw(None), Noise(0, torch.device("cpu"), torch.float64)
-    values = terms(model(batch, 1.0, noise), batch)
-    losses = task_losses(model, values, Scales(0.0, 1.0, 0.0))
-    (gradient,) = torch.autograd.grad((task_shares(model) * losses).sum(), [model.head.mean])
-    size = float((task_shares(model) * losses).sum().detach())
+    objective = Objective(model, rows)
+    loss = objective.loss(objective.terms(batch, 1.0, noise), Scales(0.0, 1.0, 0.0))
+    (gradient,) = torch.autograd.grad(loss, [model.head.mean])
+    size = float(loss.detach())
     assert gradient.abs().max() < 1e-6 * max(1.0, abs(size))
 
 

@@ -49,7 +49,6 @@ def test_a_model_begins_at_what_was_inferred() -> None:
     assert model.settings is DEFAULT
     torch.testing.assert_close(model.alpha().double(), structure.alpha)
     torch.testing.assert_close(model.sharing().double(), structure.sharing)
-    assert model.prior_z is not None
     values = toy([8, 9, 7]).rows()
     model = build_model(METHODS["vmtl"], DEFAULT, values, structure, logit_scale=1.0, noise=0.3, seed=0)
     torch.testing.assert_close(model.likelihood.scale(), torch.full((3,), 0.3 + model.likelihood.floor).double())

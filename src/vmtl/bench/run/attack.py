@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from vmtl._utils.types import Array
 from vmtl.data.problem import Problem
 from vmtl.estimators import MultiTaskClassifier
-from vmtl.model.heads import affine
+from vmtl.model.logits import affine
 
 #: Rows whose gradient is computed at once.
 BLOCK = 512

@@ -127,7 +127,7 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 
 def ray_engine(workers: int, address: str | None) -> Engine:
-    """A Ray cluster at ``address``, or one of ``workers`` processes on this machine.
+    """A Ray cluster at ``address``, or one of its own with ``workers`` processes on this machine.
 
     Ray runs a job again when the worker or the machine under it dies.
     """
@@ -137,15 +137,25 @@ def ray_engine(workers: int, address: str | None) -> Engine:
         raise ImportError('--engine ray needs Ray; run pip install "vmtl[ray]".') from error
 
     def run(jobs: Sequence[Job], place: Place, started: Callable[[Job], None]) -> Iterator[Finished]:
-        size: dict[str, Any] = {} if address else {"num_cpus": workers, "include_dashboard": False}
-        environment = {"env_vars": ONE_THREAD}
-        ray.init(address=address, runtime_env=environment, log_to_driver=False, configure_logging=False, **size)
+        _start_ray(ray, workers, address)
         try:
             yield from _drain_ray(ray, jobs, place, workers, started)
         finally:
             ray.shutdown()
 
     return run
+
+
+def _start_ray(ray: Any, workers: int, address: str | None) -> None:
+    """Join the cluster at ``address``; without one start a new instance, whatever else runs or ran here."""
+    size: dict[str, Any] = {} if address else {"num_cpus": workers, "include_dashboard": False}
+    quiet = {"log_to_driver": False, "configure_logging": False}
+    try:
+        ray.init(address=address or "local", runtime_env={"env_vars": ONE_THREAD}, **quiet, **size)
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        advice = f"at {address}; check --address" if address else "on this machine; use --engine local"
+        raise RuntimeError(f"Ray cannot be used {advice} ({type(error).__name__}: {reason}).") from error
 
 
 def _drain_ray(

@@ -6,7 +6,6 @@ lock. Killed in the middle of a write it leaves a line whose checksum does not f
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -15,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 Record = dict[str, Any]
 #: Parts of a record that differ between two runs of the same job.
@@ -107,10 +108,13 @@ def open_records(folder: str | Path) -> Iterator[tuple[RecordWriter, Loaded]]:
     """Lock a folder for writing: its writer and what it holds already; a second run is refused."""
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
-    with (place / LOCK).open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RuntimeError(f"Another run is writing to {place}; wait for it or choose another --out.") from None
-        loaded = load_records(place)
+    lock = FileLock(place / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise RuntimeError(f"Another run is writing to {place}; wait for it or choose another --out.") from None
+    try:
+        loaded = load_records(place)  # before the writer drops a torn end
         yield RecordWriter(place), loaded
+    finally:
+        lock.release()

@@ -15,8 +15,9 @@ from vmtl.inference.exact.laplace import leave_one_out_logits
 from vmtl.inference.exact.posterior import Dual
 from vmtl.inference.prediction import SHRINKAGE
 from vmtl.model.distributions import Delta
-from vmtl.model.heads import DirectHead, logit_moments
+from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
+from vmtl.model.logits import logit_moments
 from vmtl.model.model import Model
 
 #: Belief about the log of the factor that calibrates a classifier, and its bound: the variance makes it hardly

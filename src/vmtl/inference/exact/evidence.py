@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vmtl._utils.cholesky import cholesky
+
 STEPS, RATE = 60, 0.1
 #: Off-diagonal of B where all tasks are alike, and the pull towards that, in nats.
 ALIKE, PULL = 0.95**2, 3.0
@@ -59,7 +61,7 @@ class Evidence:
         signal, bias, noise = (2 * logs).exp()
         between = b[self.task][:, self.task]
         within = signal * self.kernel + bias
-        factor = torch.linalg.cholesky(between * within + torch.diag(noise * self.inverse_weight))
+        factor = cholesky(between * within + torch.diag(noise * self.inverse_weight))
         solved = torch.cholesky_solve(self.target, factor)
         value = -0.5 * (self.target * solved).sum() - self.outputs * factor.diagonal().log().sum()
         value += 0.5 * self.outputs * self.missing_weight * noise.log()
@@ -77,7 +79,7 @@ class Evidence:
         between = similarity_covariance(optimum.similarity)[self.task][:, self.task]
         kernel = between * (signal * self.kernel + bias)
         noise = noise * self.inverse_weight
-        factor = torch.linalg.cholesky(kernel[seen][:, seen] + torch.diag(noise[seen]))
+        factor = cholesky(kernel[seen][:, seen] + torch.diag(noise[seen]))
         half = torch.linalg.solve_triangular(factor, kernel[seen][:, ~seen], upper=False)
         mean = half.T @ torch.linalg.solve_triangular(factor, self.target[seen], upper=False)
         variance = (kernel.diagonal()[~seen] - half.square().sum(0) + noise[~seen])[:, None]

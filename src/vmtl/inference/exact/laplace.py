@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vmtl._utils.cholesky import cholesky
+
 #: Up to this many classes times rows cubed left-out rows have the curvature of the softmax, beyond that an average.
 MAX_COST = 1e9
 #: A typical curvature p (1 - p) of the softmax, by which the search for the mode is preconditioned.
@@ -23,9 +25,9 @@ def posterior_mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor
     of iterations does not grow with the scale of K. In v the penalty is |v|^2 / 2 - c |f|^2 / 2.
     """
     eye, c = torch.eye(len(kernel), dtype=kernel.dtype), CURVATURE * float(weight.mean())
-    inner = (eye - torch.cholesky_inverse(torch.linalg.cholesky(eye + c * kernel))) / c
+    inner = (eye - torch.cholesky_inverse(cholesky(eye + c * kernel))) / c
     slack = 1e-9 + 1e-15 * c * float(kernel.trace())  # what rounding may have lost
-    factor = torch.linalg.cholesky(inner + slack * inner.diagonal().mean() * eye)
+    factor = cholesky(inner + slack * inner.diagonal().mean() * eye)
     v = torch.zeros(len(kernel), n_classes, dtype=kernel.dtype, requires_grad=True)
     optimiser = torch.optim.LBFGS(
         [v], max_iter=200, history_size=20, tolerance_grad=1e-6, tolerance_change=1e-10, line_search_fn="strong_wolfe"
@@ -74,7 +76,7 @@ def _shared_curvature_step(kernel: Tensor, gradient: Tensor, p: Tensor, weight: 
     shared = (weight * (1 - p.square().sum(-1)) / max(1, p.shape[1] - 1)).clamp_min(1e-6)
     root = shared.sqrt()
     inner = torch.eye(len(kernel), dtype=kernel.dtype) + root[:, None] * kernel * root
-    diagonal = torch.cholesky_inverse(torch.linalg.cholesky(inner)).diagonal()
+    diagonal = torch.cholesky_inverse(cholesky(inner)).diagonal()
     return gradient * ((1 - 1 / diagonal) / shared)[:, None]
 
 
@@ -89,12 +91,12 @@ def posterior_blocks(kernel: Tensor, d: Tensor) -> Tensor:
     total, through = torch.zeros_like(kernel), torch.empty(n_classes, n, n, dtype=kernel.dtype)
     alone = torch.empty_like(d)  # (n, C) the diagonals of K - K E_c K
     for c, root in enumerate(d.sqrt().T):
-        factor = torch.linalg.cholesky(eye + root[:, None] * kernel * root)
+        factor = cholesky(eye + root[:, None] * kernel * root)
         left = torch.linalg.solve_triangular(factor, torch.diag(root), upper=False)  # E_c = left' left
         half = left @ kernel
         alone[:, c] = kernel.diagonal() - half.square().sum(0)
         total += left.T @ left
         through[c] = left.T @ half  # E_c K
     slack = 1e-12 * total.diagonal().mean() * eye
-    mixed = torch.linalg.solve_triangular(torch.linalg.cholesky(total + slack), through, upper=False)  # (C, n, n)
+    mixed = torch.linalg.solve_triangular(cholesky(total + slack), through, upper=False)  # (C, n, n)
     return torch.einsum("cmn,dmn->ncd", mixed, mixed) + torch.diag_embed(alone)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
 from vmtl.inference.features.candidate_kernels import CANDIDATES, centred_kernels
 
@@ -89,7 +90,7 @@ class LeaveOneOutScore:
         kernel = torch.tensordot(log_shares.softmax(0), self.kernels, 1) + bias
         noise = torch.diag((ridge + LEAST_RIDGE) / self.weight)
         covariance = (rho + (1 - rho) * self.same_task) * kernel + noise
-        inverse = torch.cholesky_inverse(torch.linalg.cholesky(covariance))
+        inverse = torch.cholesky_inverse(cholesky(covariance))
         solved, diagonal = inverse @ self.target, inverse.diagonal()
         if self.label is not None:
             nll, scale, deviation = self._classify(solved, diagonal, ridge.detach(), temperature, self.label)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.laplace import posterior_mode
 
@@ -62,7 +63,7 @@ def solve_regression(rows: Rows, covariance: Tensor, scale: float, noise: float)
     where B = ``covariance`` (T, T), a = the dual solution (n,), K = the kernel of the outputs (n, n).
     """
     dual = Dual.of(rows, covariance, scale)
-    inverse = torch.cholesky_inverse(torch.linalg.cholesky(dual.kernel + torch.diag(noise**2 / dual.weight)))
+    inverse = torch.cholesky_inverse(cholesky(dual.kernel + torch.diag(noise**2 / dual.weight)))
     solution = inverse @ dual.y.double()
     residuals = torch.zeros(len(rows.y), dtype=torch.float64)
     residuals[rows.weight.cpu() > 0] = solution / inverse.diagonal()

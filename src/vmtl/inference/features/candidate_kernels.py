@@ -41,6 +41,9 @@ CANDIDATES: tuple[Candidate, ...] = (
     Candidate("rank", "gauss", 1.0),
 )
 
+#: Kernels of which centring leaves less than this part of the mean diagonal are constant, in single precision.
+LEAST_VARIATION = 1e-6
+
 #: The rows and the landmarks in the view of that number: (T, N, D) and (m, D) or (T, m, D).
 ViewPair = Callable[[int], tuple[Tensor, Tensor]]
 
@@ -85,10 +88,18 @@ def centre(kernel: Tensor, p: Tensor) -> Tensor:
     return kernel - inner[:, None] - inner + p @ inner
 
 
+def varies(kernel: Tensor, p: Tensor, centred_diagonal: Tensor) -> bool:
+    """Whether a kernel (m, m) says more than rounding, by its mean diagonal once it is centred."""
+    return bool(centred_diagonal > (LEAST_VARIATION * p @ kernel.diagonal()).clamp_min(TINY))
+
+
 def centred_kernels(x: Tensor, weight: Tensor, standardise: bool) -> Tensor:
-    """Every candidate among the rows x (n, D), centred, with mean diagonal 1: (V, n, n)."""
+    """Every candidate among the rows x (n, D), centred, with mean diagonal 1, or 0 if it is constant: (V, n, n)."""
     x, p = x.double(), weight.double()
     p = p / p.sum()
-    kernels = landmark_kernels(Views.learn(x, p, standardise), x, range(len(CANDIDATES)))
-    centred = (centre(kernel, p) for kernel in kernels)
-    return torch.stack([kernel / (p @ kernel.diagonal()).clamp_min(TINY) for kernel in centred])
+    kernels = []
+    for kernel in landmark_kernels(Views.learn(x, p, standardise), x, range(len(CANDIDATES))):
+        centred = centre(kernel, p)
+        diagonal = p @ centred.diagonal()
+        kernels.append(centred / diagonal if varies(kernel, p, diagonal) else torch.zeros_like(centred))
+    return torch.stack(kernels)

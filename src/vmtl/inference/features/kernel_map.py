@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from vmtl.inference.features.candidate_kernels import CANDIDATES, centre, evaluate_kernels, landmark_kernels
+from vmtl.inference.features.candidate_kernels import CANDIDATES, centre, evaluate_kernels, landmark_kernels, varies
 from vmtl.inference.features.feature_map import FeatureMap
 from vmtl.inference.features.views import TINY, Views
 from vmtl.model.encoders import pick
@@ -136,14 +136,14 @@ def name_shares(shares: Tensor) -> dict[str, float]:
 def mix_kernels(views: Views, landmarks: Tensor, p: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
     """c_v = share_v / d_v (V,) and the kernel sum_v c_v k_v among the landmarks (m, m), not yet centred.
 
-    A kernel that does not vary, d_v = 0, is left out, as are those of hardly any share.
+    A kernel that does not vary is left out, as are those of hardly any share.
     """
     shares = torch.where(shares < LEAST_SHARE, 0.0, shares).double()
     used = shares.nonzero().flatten().tolist()
     coefficient, total = torch.zeros_like(shares), landmarks.new_zeros(len(landmarks), len(landmarks))
     for v, kernel in zip(used, landmark_kernels(views, landmarks, used), strict=True):
         diagonal = _mean_diagonal(kernel, p)
-        if diagonal > TINY:
+        if varies(kernel, p, diagonal):
             coefficient[v] = shares[v] / shares.sum() / diagonal
             total = total + coefficient[v] * kernel
     return coefficient, total

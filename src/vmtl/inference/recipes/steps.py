@@ -63,7 +63,6 @@ def build_model(
     model.log_logit_scale.copy_(torch.tensor(logit_scale).log())
     if isinstance(model.likelihood, GaussianNoise):
         torch.nn.init.constant_(model.likelihood.log_noise, math.log(noise))
-    model.attach(rows)
     return model
 
 

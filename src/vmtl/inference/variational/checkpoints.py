@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+
+from filelock import FileLock, Timeout
+from torch import Tensor
 
 from vmtl._utils import tensor_files
 from vmtl._utils.atomic_files import temporary_prefix
@@ -44,36 +46,32 @@ class Checkpoint:
     def __init__(self, folder: str | Path, run: str, seed: int, *, free_seed: bool = False) -> None:
         self.folder, self.run, self.seed, self.free_seed = Path(folder), run, seed, free_seed
         self.file = self.folder / "state.vmtl-checkpoint"
-        self._found: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self._stored: tuple[dict[str, Any], dict[str, Tensor]] | None = None
         self._written = time.monotonic()
-        self._lock: int | None = None
+        self._lock = FileLock(self.folder / "lock")
 
     def __enter__(self) -> Checkpoint:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR, 0o644)
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise CheckpointError(f"Another run is writing to {self.folder}; give each run its own folder.") from None
         except OSError as error:
             raise CheckpointError(
                 f"Cannot write checkpoints to {self.folder}: {_reason(error)}; give another folder."
             ) from None
         try:
-            _hold(self._lock, self.folder)
             self._sweep()
             self._read()
         except BaseException:
-            self._release()
+            self._lock.release()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._release()
-
-    def _release(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._lock.release()
 
     def _sweep(self) -> None:
         """Remove what a killed run left half-written."""
@@ -96,19 +94,19 @@ class Checkpoint:
                 f"{self.folder} holds the checkpoint of a run with other data or settings; "
                 "give an empty folder, or repeat the call that made it."
             )
-        self.seed, self._found = seed, (payload, tensors)
+        self.seed, self._stored = seed, (payload, tensors)
 
     def resume(self, trainer: Trainer) -> None:
         """Continue from the folder's state, if it had one when it was entered."""
-        if self._found is None:
+        if self._stored is None:
             return
         try:
-            trainer.restore(*self._found)
+            trainer.restore(*self._stored)
         except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
             raise CheckpointError(
                 f"The checkpoint in {self.folder} does not fit this run ({error}); delete the folder to start again."
             ) from None
-        self._found = None
+        self._stored = None
 
     def __call__(self, trainer: Trainer, progress: Progress) -> None:
         """Write if enough time has passed, and after the last step."""
@@ -127,17 +125,3 @@ class Checkpoint:
 
 def _reason(error: OSError) -> str:
     return error.strerror or str(error)
-
-
-def _hold(handle: int, folder: Path) -> None:
-    """Lock a file until it is closed or the process ends, however that happens."""
-    try:
-        import fcntl
-    except ImportError:
-        raise CheckpointError("This system has no POSIX file locks, which checkpoints need; fit without one.") from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise CheckpointError(f"Another run is writing to {folder}; give each run its own folder.") from None
-    except OSError as error:
-        raise CheckpointError(f"Cannot lock {folder}: {_reason(error)}; give a folder on a local disk.") from None

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from vmtl.data.rows import Rows
 from vmtl.inference.variational.training import Progress, Trainer
-from vmtl.model.heads import affine
+from vmtl.model.logits import affine
 
 
 class StopTraining(Exception):

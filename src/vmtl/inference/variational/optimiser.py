@@ -1,43 +1,49 @@
-"""One Adam for all parameters, with a rate for each kind of them."""
+"""One Adam for all parameters, with a learning rate for each group that their modules declare."""
 
 from __future__ import annotations
 
 import torch
+from torch import nn
 
-from vmtl.model.encoders import GroupedLinear
-from vmtl.model.model import Model
+from vmtl.config.settings import Settings
+from vmtl.model.objective import Objective
+from vmtl.model.parameter_groups import PARAMETER_GROUPS, ParameterGroup, grouped_parameters
 
 
-def make_optimiser(model: Model) -> torch.optim.Adam:
-    """One Adam for everything; networks, scales and mixing logits have their own rates.
+def make_optimiser(objective: Objective) -> torch.optim.Adam:
+    """One Adam for everything that is trained.
 
-    Weight decay, where a preset has it, leaves scales and mixing logits alone unless the preset says so.
+    The learning rate of a group is the schedule's times its ``rate``, which the loop reads at every step. Weight
+    decay, where a preset has it, leaves scales and mixing logits alone unless ``decay_everything`` is set.
     """
-    settings = model.settings
-    networks = {p for m in model.modules() if isinstance(m, GroupedLinear) for p in m.parameters()}
-    groups: dict[str, list[torch.nn.Parameter]] = {"main": [], "network": [], "scale": [], "mixing": []}
-    for name, parameter in model.named_parameters():
+    settings = objective.settings
+    members: dict[ParameterGroup, list[nn.Parameter]] = {group: [] for group in PARAMETER_GROUPS}
+    for group, parameter in grouped_parameters(objective):
         if parameter.requires_grad:
-            kind = "mixing" if "log_pi" in name else "scale" if "log_" in name else "main"
-            groups["network" if parameter in networks else kind].append(parameter)
-    rates = {
-        "main": 1.0,
-        "network": settings.network_rate,
-        "scale": settings.scale_rate,
-        "mixing": settings.mixing_rate,
-    }
-    decayed = tuple(groups) if settings.decay_everything else ("main", "network")
+            members[group].append(parameter)
+    rates = group_rates(settings)
+    decayed = PARAMETER_GROUPS if settings.decay_everything else ("main", "network")
     return torch.optim.Adam(
         [
             {
                 "params": parameters,
-                "rate": rates[kind],
-                "weight_decay": settings.weight_decay if kind in decayed else 0.0,
+                "rate": rates[group],
+                "weight_decay": settings.weight_decay if group in decayed else 0.0,
             }
-            for kind, parameters in groups.items()
+            for group, parameters in members.items()
             if parameters
         ],
         lr=1.0,
         betas=settings.adam_betas,
         fused=True,
     )
+
+
+def group_rates(settings: Settings) -> dict[ParameterGroup, float]:
+    """The learning rate of each group, as a multiple of the schedule."""
+    return {
+        "main": 1.0,
+        "network": settings.network_rate,
+        "scale": settings.scale_rate,
+        "mixing": settings.mixing_rate,
+    }

@@ -17,7 +17,7 @@ from vmtl.inference.variational.batches import make_sampler
 from vmtl.inference.variational.history import HISTORY_LENGTH, History
 from vmtl.inference.variational.optimiser import make_optimiser
 from vmtl.model.model import Model
-from vmtl.model.objective import Scales, Terms, task_losses, task_shares, terms
+from vmtl.model.objective import Objective, Scales, Terms
 
 
 class DivergenceError(RuntimeError):
@@ -57,13 +57,13 @@ class Trainer:
     def __init__(self, model: Model, rows: Rows, seed: int, learning_rate_factor: float = 1.0) -> None:
         self.model, self.rows = model, rows
         self.learning_rate = schedules.scaled(model.settings.learning_rate, learning_rate_factor)
+        self.objective = Objective(model, rows)
         self.noise = Noise(seed, rows.x.device, rows.x.dtype)
         self.sampler = make_sampler(rows, model.settings.batch_rows)
-        self.optimiser = make_optimiser(model)
+        self.optimiser = make_optimiser(self.objective)
         self.history = History()
         self.step = 0
         self.extras: dict[str, Tensor] = {}  # what hooks want kept in checkpoints
-        self._share = task_shares(model)
         self._every = max(1, -(-model.settings.max_steps // HISTORY_LENGTH))
 
     def run(self, hooks: Sequence[Hook] = ()) -> None:
@@ -74,7 +74,7 @@ class Trainer:
             progress = self._one_step(total, started)
             for hook in hooks:
                 hook(self, progress)
-        check_weights(self.model, self.step)
+        check_weights(self.objective, self.model.n_tasks, self.step)
 
     def _one_step(self, total: int, started: float) -> Progress:
         model, settings, step = self.model, self.model.settings, self.step
@@ -87,8 +87,8 @@ class Trainer:
         for group in self.optimiser.param_groups:
             group["lr"] = lr * group["rate"]
         batch = self.sampler.draw(self.noise)
-        values = terms(model(batch, tau, self.noise), batch)
-        loss = model.weighting(task_losses(model, values, scales), self._share)
+        values = self.objective.terms(batch, tau, self.noise)
+        loss = self.objective.loss(values, scales)
         if not bool(torch.isfinite(loss)):
             self._explain_divergence(values)
         self.optimiser.zero_grad(set_to_none=True)
@@ -131,8 +131,8 @@ class Trainer:
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Everything that the next step depends on, as JSON and tensors; only a finite state is given out."""
-        check_weights(self.model, self.step)
-        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        check_weights(self.objective, self.model.n_tasks, self.step)
+        tensors = dict(self.objective.state_dict())
         tensors["noise"] = self.noise.state()
         for index, parameter in enumerate(self._parameters()):
             for name, value in self.optimiser.state[parameter].items():
@@ -147,8 +147,8 @@ class Trainer:
     def restore(self, payload: dict[str, Any], tensors: dict[str, Tensor]) -> None:
         """Continue where ``state`` was taken."""
         device = self.rows.x.device
-        weights = {k.removeprefix("model."): v for k, v in tensors.items() if k.startswith("model.")}
-        self.model.load_state_dict(weights)
+        weights = {name: tensor for name, tensor in tensors.items() if name.startswith(("model.", "prior_z."))}
+        self.objective.load_state_dict(weights)
         self.noise.restore(tensors["noise"])
         self.extras = {k.removeprefix("extras."): v.to(device) for k, v in tensors.items() if k.startswith("extras.")}
         self.step = int(payload["step"])
@@ -168,11 +168,11 @@ class Trainer:
         return [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
 
 
-def check_weights(model: Model, step: int) -> None:
+def check_weights(module: torch.nn.Module, n_tasks: int, step: int) -> None:
     """The last update is followed by no loss that would show it broken, so look at the weights."""
-    for name, parameter in model.state_dict().items():
+    for name, parameter in module.state_dict().items():
         broken = ~torch.isfinite(parameter)
         if bool(broken.any()):
-            per_task = parameter.dim() > 0 and len(parameter) == model.n_tasks > 1
+            per_task = parameter.dim() > 0 and len(parameter) == n_tasks > 1
             task = int(broken.nonzero()[0, 0]) if per_task else None
-            raise DivergenceError(step, f"the weight {name}", task)
+            raise DivergenceError(step, f"the weight {name.removeprefix('model.')}", task)

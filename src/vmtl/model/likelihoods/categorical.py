@@ -1,4 +1,14 @@
-"""Classes: the cross-entropy of every row, plain, over draws or from moments."""
+"""Classes: p(y | z, w) of Eq. 2 is a softmax, and the loss of a row its cross-entropy.
+
+-log p(y | logits) = logsumexp_c(logits_c) - logits_y
+
+where
+    logits = (S, T, N, C), over the classes that the task saw, or over all
+    y = (T, N) class indices
+
+Where we depart from the paper: with ``all_classes=False`` classes that a task never saw are left out of its
+cross-entropy, since real tasks miss classes; predictions are always over all classes.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +17,9 @@ from torch import Tensor, nn
 
 from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Gaussian
-from vmtl.model.expected_loss import moment_loss, sampled_loss
-from vmtl.model.heads import Moments
+from vmtl.model.likelihoods.moment_loss import moment_loss
+from vmtl.model.likelihoods.sampled_loss import sampled_loss
+from vmtl.model.logits import Moments
 
 
 def log_softmax_(logits: Tensor) -> Tensor:
@@ -42,18 +53,18 @@ class Categorical(nn.Module):
         return (logits.logsumexp(-1) - target).mean(0)
 
     def nll_sampled(self, q_z: Gaussian, q_w: Gaussian, y: Tensor, noise: Noise, n_z: int, n_w: int) -> Tensor:
-        """The same on the draws of ``sample_logits``."""
-        hidden = Gaussian(self._hide(q_w.mean), q_w.scale)
-        return sampled_loss(q_z, hidden, y, noise, n_z, n_w, self)
+        """The same on the draws of ``sample_logits``: (T, N)."""
+        visible_w = Gaussian(self._hide_in_bias(q_w.mean), q_w.scale)
+        return sampled_loss(q_z, visible_w, y, noise, n_z, n_w, self)
 
     def nll_moments(self, moments: Moments, y: Tensor, noise: Noise, draws: int) -> Tensor:
-        """The same on draws of logits that have the given moments."""
+        """The same on draws of logits that have the given moments: (T, N)."""
         mean = moments.mean
         if not self.all_visible:
             mean = mean.masked_fill(~self.visible, torch.finfo(mean.dtype).min / 4)
-        return moment_loss(mean, moments.variance, y, noise, draws, self)
+        return moment_loss(Moments(mean, moments.variance), y, noise, draws, self)
 
-    def _hide(self, mean: Tensor) -> Tensor:
+    def _hide_in_bias(self, mean: Tensor) -> Tensor:
         """Weights (T, C, K+1) whose biases give the classes that a task did not see the probability 0."""
         if self.all_visible:
             return mean
@@ -61,8 +72,9 @@ class Categorical(nn.Module):
         return torch.cat([mean[..., :-1], bias.unsqueeze(-1)], -1)
 
     def value_and_gradient(self, logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """sum over draws of -log p(y), and p - 1[y] for every draw."""
+        """sum over draws of -log p(y), and p - 1[y] for every draw; ``logits`` is overwritten."""
         log_p = log_softmax_(logits)
         target = y.expand(logits.shape[:-1]).unsqueeze(-1)
         value = log_p.gather(-1, target).squeeze(-1).sum(0).neg_()
-        return value, log_p.exp_().scatter_add_(-1, target, log_p.new_full((), -1.0).expand(target.shape))
+        minus_one = log_p.new_full((), -1.0).expand(target.shape)
+        return value, log_p.exp_().scatter_add_(-1, target, minus_one)

@@ -1,4 +1,8 @@
-"""What a prior is, and what it may look at."""
+"""What a prior is, and what it may look at.
+
+A prior of w costs ``penalty`` nats per task; a prior of z costs ``kl`` nats per task, the mean over its rows: the two
+KL terms of Eq. 5 and 11.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from torch import Tensor, nn
 from vmtl._utils.noise import Noise
 from vmtl.config.choices import Form, PriorGradient
 from vmtl.data.rows import Batch, Rows
-from vmtl.model.attention import Attention
 from vmtl.model.distributions import Posterior
 from vmtl.model.encoders import Encoder
 
@@ -32,14 +35,23 @@ class Context:
     """One step, as the priors see it."""
 
     batch: Batch
-    encoder: Encoder
     alpha: Tensor  # (T, T) mixing weights of w
     beta: Tensor  # (T, T) mixing weights of z
     noise: Noise
 
 
 class WPrior(nn.Module):
-    """A prior over all tasks' w; ``penalty`` is what it costs q(w), in nats per task."""
+    """A prior over all tasks' w.
+
+    Parameters
+    ----------
+    settings : PriorSettings
+        Read by the mixture priors.
+    class_mask : Tensor (T, C)
+        Which classes each task saw.
+    size : int
+        Length of w, the bias included.
+    """
 
     #: The posterior it is for: "gaussian" priors cost a KL, "delta" priors a negative log density.
     posterior: Literal["gaussian", "delta"]
@@ -52,6 +64,7 @@ class WPrior(nn.Module):
         super().__init__()
 
     def penalty(self, q_w: Posterior, context: Context) -> Tensor:
+        """What the prior costs q(w) of every task, in nats: (T,)."""
         raise NotImplementedError
 
     def marginal(self, q_w: Posterior, alpha: Tensor) -> tuple[Tensor, Tensor]:
@@ -63,12 +76,24 @@ class WPrior(nn.Module):
 
 
 class ZPrior(nn.Module):
-    """A prior over the representation of every row; ``kl`` is (T,), the mean over the rows of each task."""
+    """A prior over the representation of every row.
 
+    Parameters
+    ----------
+    settings : PriorSettings
+        Read by the mixture prior.
+    rows : Rows
+        The training rows of all tasks.
+    encoder : Encoder
+        What makes q(z | x); the mixture encodes the other tasks' rows with it.
+    """
+
+    #: Whether mixing weights beta exist.
     mixes = False
 
-    def __init__(self, settings: PriorSettings, rows: Rows, attention: Attention | None, size: int) -> None:
+    def __init__(self, settings: PriorSettings, rows: Rows, encoder: Encoder) -> None:
         super().__init__()
 
     def kl(self, q_z: Posterior, context: Context) -> Tensor:
+        """KL(q(z) || p(z)), the mean over the rows of each task in the batch: (T,)."""
         raise NotImplementedError

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
 
 from vmtl.data.rows import Rows
-from vmtl.model.attention import Attention
 from vmtl.model.distributions import Gaussian, Posterior
+from vmtl.model.encoders import Encoder
+from vmtl.model.parameter_groups import ParameterGroups
 from vmtl.model.priors.base import Context, PriorSettings, ZPrior
 
 
@@ -18,10 +21,12 @@ class BottleneckZ(ZPrior):
     to N(0, I), its mean and scale are learned here, which makes the bound on the information tighter.
     """
 
-    def __init__(self, settings: PriorSettings, rows: Rows, attention: Attention | None, size: int) -> None:
-        super().__init__(settings, rows, attention, size)
-        self.mean = nn.Parameter(torch.zeros(size))
-        self.log_scale = nn.Parameter(torch.zeros(size))
+    parameter_groups: ClassVar[ParameterGroups] = {"mean": "main", "log_scale": "scale"}
+
+    def __init__(self, settings: PriorSettings, rows: Rows, encoder: Encoder) -> None:
+        super().__init__(settings, rows, encoder)
+        self.mean = nn.Parameter(torch.zeros(encoder.latent_dim))
+        self.log_scale = nn.Parameter(torch.zeros(encoder.latent_dim))
 
     def kl(self, q_z: Posterior, context: Context) -> Tensor:
         assert isinstance(q_z, Gaussian)

@@ -1,0 +1,34 @@
+"""Cholesky factors that do not depend on luck with rounding."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+#: The largest jitter that is tried, in units of the mean diagonal.
+MOST = 1e-3
+
+
+def cholesky(matrix: Tensor) -> Tensor:
+    """Lower triangular L with L L' = matrix + j I: (n, n).
+
+    j = 0 wherever the plain factorisation succeeds. A covariance with eigenvalues near 0 may miss that by rounding, on
+    one processor and not on another; then j is eps times the trace, about what rounding can take from an
+    eigenvalue, and ten times more at every further attempt.
+    """
+    factor: Tensor
+    factor, info = torch.linalg.cholesky_ex(matrix)
+    if not info:
+        return factor
+    diagonal = matrix.detach().diagonal()
+    jitter, limit = torch.finfo(matrix.dtype).eps * float(diagonal.sum()), MOST * float(diagonal.mean())
+    while 0 < jitter <= limit < math.inf:  # never true of NaN
+        factor, info = torch.linalg.cholesky_ex(matrix + torch.diag(torch.full_like(diagonal, jitter)))
+        if not info:
+            return factor
+        jitter *= 10
+    raise torch.linalg.LinAlgError(  # type: ignore[attr-defined]
+        "A covariance of the training rows is not positive definite; scale the columns of X."
+    )

@@ -50,7 +50,13 @@ class Control:
 
 
 def arrows(weights: pd.DataFrame) -> list[Arrow]:
-    """The off-diagonal entries of a (T, T) DataFrame, largest first; none for a method without mixing weights."""
+    """The off-diagonal entries of a (T, T) DataFrame, largest first; none for a method without mixing weights.
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    """
     values, names = np.asarray(weights), [str(name) for name in weights.index]
     if not values.any():
         return []
@@ -59,12 +65,26 @@ def arrows(weights: pd.DataFrame) -> list[Arrow]:
 
 
 def even_weight(n_tasks: int) -> float:
-    """1 / (T - 1): the weight of every other task for a learner that prefers none."""
+    """1 / (T - 1): the weight of every other task for a learner that prefers none.
+
+    Parameters
+    ----------
+    n_tasks : int
+        T, the number of tasks.
+    """
     return 1 / max(n_tasks - 1, 1)
 
 
 def clear_arrows(weights: pd.DataFrame, control: Control | None = None) -> list[Arrow]:
-    """The arrows that tell something: those beyond the control; without one, all, unless every weight is about even."""
+    """The arrows that tell something: those beyond the control; without one, all, unless every weight is about even.
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    control : Control, default=None
+        Refits whose tasks mean nothing, if there are any.
+    """
     every_arrow, even = arrows(weights), even_weight(len(weights))
     if control is not None:
         return [arrow for arrow in every_arrow if arrow.weight > max(control.noise, even + ABOUT)]
@@ -80,7 +100,25 @@ def fit_control(
     seed: int = 0,
     done: Callable[[], None] = lambda: None,
 ) -> Control:
-    """Refit ``model`` on training rows with shuffled tasks, and with targets shuffled inside each task."""
+    """Refit ``model`` on training rows with shuffled tasks, and with targets shuffled inside each task.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    X : array-like, sparse matrix or DataFrame of shape (n, D)
+        Training rows.
+    y : array of shape (n,)
+        Their targets.
+    tasks : array of shape (n,)
+        Their tasks.
+    repeats : int, default=3
+        Refits of each kind.
+    seed : int, default=0
+        Where the draw comes from.
+    done : callable, optional
+        Called after every refit.
+    """
     rng = np.random.default_rng(seed)
     shuffled, unrelated = [], []
     for _ in range(repeats):

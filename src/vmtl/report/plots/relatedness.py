@@ -24,7 +24,15 @@ MOST_ON_CIRCLE = 14
 
 
 def plot_relatedness(weights: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Mixing weights of a (T, T) DataFrame: the learner is a row, its teachers are the columns."""
+    """Mixing weights of a (T, T) DataFrame: the learner is a row, its teachers are the columns.
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     names = [short(name) for name in weights.index]
     ax = axes(ax, 1.2 + min(0.42 * len(names), 4.2))
     values = np.array(weights, dtype=float)
@@ -62,7 +70,17 @@ def draw_map(
 
 
 def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18) -> Axes:
-    """The tasks on a circle; an arrow runs from the teacher to the learner, as wide and dark as the weight."""
+    """The tasks on a circle; an arrow runs from the teacher to the learner, as wide and dark as the weight.
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    most : int, default=18
+        Arrows that are drawn, strongest first.
+    """
     from matplotlib.patches import FancyArrowPatch
 
     strongest_first = arrows(weights)
@@ -113,7 +131,17 @@ def _circle(n: int) -> list[tuple[float, float]]:
 
 
 def plot_control(weights: pd.DataFrame, control: Control | None = None, ax: Axes | None = None) -> Axes:
-    """All weights of the model beside those of refits whose tasks mean nothing; the line is 1 / (T - 1)."""
+    """All weights of the model beside those of refits whose tasks mean nothing; the line is 1 / (T - 1).
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    control : Control, default=None
+        Refits whose tasks mean nothing, if there are any.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     ax = axes(ax, 2.3 if control is not None else 1.5)
     off = ~np.eye(len(weights), dtype=bool)
     groups = [("this model", np.asarray(weights)[off], ACCENT)]

@@ -115,6 +115,7 @@ def task_kernel(n_columns: int, n_tasks: int) -> Any:
     import torch
     from gpytorch.kernels import ConstantKernel, IndexKernel, LinearKernel, MaternKernel, ScaleKernel
     from gpytorch.priors import GammaPrior, LogNormalPrior, NormalPrior
+    from linear_operator import to_linear_operator
 
     middle = 2**0.5 + math.log(n_columns) / 2  # Hvarfner et al. (2024): longer length scales with more columns
 
@@ -122,8 +123,10 @@ def task_kernel(n_columns: int, n_tasks: int) -> Any:
         def __init__(self) -> None:
             super().__init__()
             prior = LogNormalPrior(middle, 1.0)
-            smooth = ScaleKernel(MaternKernel(2.5, ard_num_dims=n_columns, lengthscale_prior=prior))
-            linear, constant = LinearKernel(), ConstantKernel()
+            matern = MaternKernel(2.5, ard_num_dims=n_columns, lengthscale_prior=prior)
+            smooth = ScaleKernel(matern, outputscale_prior=GammaPrior(2.0, 2.0))
+            linear = LinearKernel(variance_prior=GammaPrior(2.0, 2.0 * n_columns))
+            constant = ConstantKernel()
             smooth.base_kernel.lengthscale, smooth.outputscale = math.exp(middle - 1), 0.5
             linear.variance, constant.constant = 0.5 / n_columns, torch.tensor(0.1)
             self.by_column = smooth + linear + constant
@@ -134,8 +137,8 @@ def task_kernel(n_columns: int, n_tasks: int) -> Any:
             self.register_prior("v", GammaPrior(1.1, 3.0), lambda module: module.by_task.var)
 
         def forward(self, x: Any, task: Any) -> Any:
-            by_column = self.by_column(x)
-            return by_column + by_column * self.by_task(task)
+            dense = self.by_column(x).to_dense() * (1 + self.by_task(task).to_dense())  # lazy sums are slower
+            return to_linear_operator(dense)
 
     return Coregionalised()
 

@@ -141,3 +141,17 @@ def test_what_was_not_inferred_is_said_in_one_sentence(
         with pytest.raises(AttributeError, match=f"^This fit has no {said} of its tasks; fit three tasks or more"):
             getattr(model, name)
         assert not hasattr(model, name)
+
+
+@pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
+def test_intervals_are_about_the_maps_that_are_shown(kind: type[Estimator], quick_inference: None) -> None:
+    tied = grouped(kind, tie_mixing=True)
+    for there, here in zip(tied.beta_interval_, tied.alpha_interval_, strict=True):
+        assert there.equals(here)
+    without_z = grouped(kind, bayesian_z=False)
+    assert hasattr(without_z, "alpha_interval_")
+    assert not hasattr(without_z, "beta_interval_")
+    without_w = grouped(kind, bayesian_w=False)
+    assert hasattr(without_w, "beta_interval_")
+    assert not hasattr(without_w, "alpha_interval_")
+    assert not hasattr(without_w, "sharing_interval_")

@@ -12,7 +12,7 @@ from helpers.toys import SMALL, build, toy
 from vmtl import METHODS
 from vmtl.inference.features.maps import feature_spread
 from vmtl.model.distributions import Delta, Gaussian
-from vmtl.model.mixing import Mixture
+from vmtl.model.mixing import TaskStructure
 from vmtl.model.model import Layout, Model, effective_method
 
 ROWS = toy([6, 8, 7], classes=3, missing=[(1, 0)]).rows()
@@ -55,7 +55,7 @@ def test_mixing_weights_are_drawn_once_if_tied() -> None:
 def test_it_begins_where_the_evidence_points() -> None:
     alpha = torch.tensor([[0, 0.9, 0.1], [0.5, 0, 0.5], [0.2, 0.8, 0]], dtype=torch.float64)
     sharing = torch.tensor([0.3, 0.6, 0.9], dtype=torch.float64)
-    mixture = Mixture(alpha, sharing, 1 - sharing**2, torch.eye(3, dtype=torch.float64))
+    mixture = TaskStructure(alpha, sharing, 1 - sharing**2, torch.eye(3, dtype=torch.float64))
     inferred, given = (build("vmtl", ROWS, replace(SMALL, sharing=r)) for r in (None, 0.95))
     for model in (inferred, given):
         model.start_from(mixture)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import re
@@ -56,6 +57,13 @@ def test_public_names_are_there_and_say_what_they_are(package: str) -> None:
             assert value.__doc__, f"{package}.{name} has no docstring"
         if inspect.isfunction(value):
             assert inspect.signature(value).return_annotation not in ("Any", inspect.Signature.empty), name
+
+
+@pytest.mark.parametrize("module", ["vmtl", "vmtl.report", "vmtl.estimators.classifier", "vmtl.estimators.regressor"])
+def test_examples_in_docstrings_run(module: str) -> None:
+    outcome = doctest.testmod(importlib.import_module(module))
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
 
 
 def test_every_public_name_can_be_listed_before_it_is_loaded() -> None:

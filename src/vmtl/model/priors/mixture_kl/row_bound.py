@@ -89,7 +89,7 @@ def row_bound(q: Gaussian, components: Gaussian, weights: Tensor, place: Tensor)
     """The bound of every row: (B,).
 
     where q (B, K); components (U, I, K), row ``place`` (B,) of them belongs to each row of q; weights (B, I). Same
-    value and gradients as ``mixture_kl.bound``.
+    value and gradients as ``forms.bound``.
     """
     return _RowBound.apply(  # type: ignore[no-any-return, no-untyped-call]
         q.mean, q.scale, weights, components.mean, components.scale, place

@@ -99,7 +99,8 @@ class FittedAttributesMixin:
         if value is None:
             raise AttributeError(
                 f"This fit has no {name.replace('_', ' ')} of its tasks; fit three tasks or more with method='vmtl' "
-                "or 'vmtl_ac', preset='default' and mixing='gumbel' or 'learnable'."
+                "or 'vmtl_ac' and preset='default', and change neither sharing nor bayesian_w nor bayesian_z, nor "
+                "mixing to 'mean'."
             )
         return value
 

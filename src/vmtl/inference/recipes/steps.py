@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import torch
 
@@ -110,5 +111,16 @@ def gather_hyperparameters(
         logit_scale=float(model.logit_scale),
         width_factor=None if calibration is None else math.exp(calibration.log_width),
         learning_rate_factor=learning_rate_factor,
-        structure=prior.structure if infers_sharing else None,
+        structure=_part_in(model, prior.structure) if infers_sharing else None,
     )
+
+
+def _part_in(model: Model, structure: TaskStructure) -> TaskStructure:
+    """The structure as the model has it: tied mixing weights are alpha, and what is not mixed has none."""
+    if model.tied and structure.alpha_interval is not None:
+        return replace(structure, beta=structure.alpha.clone(), beta_interval=structure.alpha_interval.clone())
+    if not model.method.mixes_z:
+        structure = replace(structure, beta=None, beta_interval=None)
+    if not model.method.mixes_w:
+        structure = replace(structure, alpha_interval=None, sharing_interval=None)
+    return structure

@@ -1,4 +1,4 @@
-"""Figures on who learns from whom: the map, the arrows, and the control beside them."""
+"""Figures on who learns from whom: the map, the arrows, where the tasks lie, how strongly they share, the control."""
 
 from __future__ import annotations
 
@@ -15,22 +15,41 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from vmtl.report.arrows import MapInterval
+
 #: Rows of a map up to which every cell carries its number.
 MOST_NUMBERED = 12
+#: Rows of a map up to which every cell has room for its interval.
+MOST_WITH_ENDS = 8
 #: Largest weights that the control draws, and as many of the rest.
 MOST_DOTS = 200
 #: Tasks that the circle of arrows can hold.
 MOST_ON_CIRCLE = 14
+#: Points with a name where the tasks lie, and tasks with a line of their own in the strengths.
+MOST_NAMED, MOST_STRENGTHS = 24, 30
 
 
-def plot_relatedness(weights: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Mixing weights of a (T, T) DataFrame: the learner is a row, its teachers are the columns."""
+def plot_relatedness(weights: pd.DataFrame, ax: Axes | None = None, interval: MapInterval | None = None) -> Axes:
+    """Mixing weights of a (T, T) DataFrame: the learner is a row, its teachers are the columns.
+
+    ``interval`` is written below each weight, as far as cells have room for it.
+    """
     names = [short(name) for name in weights.index]
     ax = axes(ax, 1.2 + min(0.42 * len(names), 4.2))
     values = np.array(weights, dtype=float)
     draw_map(ax, values, names, names, hollow_diagonal=True, full=max(0.5, float(values.max())))
+    if interval is not None and len(names) <= MOST_WITH_ENDS:
+        _write_ends(ax, np.asarray(interval[0]), np.asarray(interval[1]))
     ax.set(xlabel="learns from", ylabel="task")
     return ax
+
+
+def _write_ends(ax: Axes, low: Array, high: Array) -> None:
+    """Both ends of every interval as a small line below the number in its cell."""
+    size = 7.5 if len(low) <= 5 else 6
+    for t, i in zip(*np.nonzero(~np.eye(len(low), dtype=bool)), strict=True):
+        ends = "–".join(f"{end[t, i]:.2f}".removeprefix("0") for end in (low, high))
+        ax.text(i, t + 0.3, ends, ha="center", va="center", fontsize=size, color=MUTED)
 
 
 def draw_map(
@@ -110,6 +129,51 @@ def _involved(strongest_first: Sequence[Arrow]) -> set[str]:
 def _circle(n: int) -> list[tuple[float, float]]:
     angle = np.pi / 2 - 2 * np.pi * np.arange(n) / n
     return [(float(np.cos(a)), float(np.sin(a))) for a in angle]
+
+
+def plot_positions(positions: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Where the tasks lie by their representations, (T, Q): the two longest axes, in one unit."""
+    ax = axes(ax, 3.3)
+    points = np.zeros((len(positions), 2))
+    kept = np.asarray(positions, dtype=float)[:, :2]
+    points[:, : kept.shape[1]] = kept
+    ax.plot(*points.T, "o", ms=7, color=ACCENT)
+    reach = max(float(np.abs(points).max()), 1e-9)
+    for k, (name, (x, y)) in enumerate(zip(positions.index, points, strict=True)):
+        if len(positions) <= MOST_NAMED:
+            up = 1 if kept.shape[1] > 1 or k % 2 == 0 else -1  # names on a line take turns
+            ax.annotate(
+                short(name, 14),
+                (x, y),
+                xytext=(0, 8 * up),
+                textcoords="offset points",
+                ha="center",
+                va="bottom" if up > 0 else "top",
+                fontsize=9,
+            )
+    ax.margins(0.16)
+    ax.set(xlabel="first axis, in deviations within classes", aspect="equal", adjustable="datalim")
+    ax.grid(color=LINE)
+    if kept.shape[1] > 1:
+        ax.set_ylabel("second axis")
+    else:
+        ax.set(ylim=(-reach, reach), yticks=[])
+    return ax
+
+
+def plot_sharing(sharing: pd.Series, interval: pd.DataFrame | None = None, ax: Axes | None = None) -> Axes:
+    """The strength r of every task, 0 on its own and 1 as its mixture says, with its interval."""
+    shown = sharing.sort_values(kind="stable").head(MOST_STRENGTHS)[::-1]
+    ax = axes(ax, 0.9 + 0.26 * len(shown))
+    places = np.arange(len(shown))[::-1]
+    if interval is not None:
+        ends = interval.loc[shown.index]
+        ax.hlines(places, ends["low"], ends["high"], color=ACCENT, lw=2, alpha=0.5)
+    ax.plot(shown.to_numpy(), places, "o", ms=6, color=ACCENT, clip_on=False, zorder=3)
+    ax.set_yticks(places, [short(name) for name in shown.index])
+    ax.set(xlim=(0, 1.02), ylim=(-0.6, len(shown) - 0.4), xlabel="strength r: 0 on its own, 1 as the others say")
+    ax.grid(axis="x", color=LINE)
+    return ax
 
 
 def plot_control(weights: pd.DataFrame, control: Control | None = None, ax: Axes | None = None) -> Axes:

@@ -46,10 +46,10 @@ def plot_relatedness(weights: pd.DataFrame, ax: Axes | None = None, interval: Ma
 
 def _write_ends(ax: Axes, low: Array, high: Array) -> None:
     """Both ends of every interval as a small line below the number in its cell."""
-    size = 7.5 if len(low) <= 5 else 6
+    size = 7.5 if len(low) <= 5 else 6.2
     for t, i in zip(*np.nonzero(~np.eye(len(low), dtype=bool)), strict=True):
         ends = "–".join(f"{end[t, i]:.2f}".removeprefix("0") for end in (low, high))
-        ax.text(i, t + 0.3, ends, ha="center", va="center", fontsize=size, color=MUTED)
+        ax.text(i, t + 0.31, ends, ha="center", va="center", fontsize=size)
 
 
 def draw_map(
@@ -138,27 +138,32 @@ def plot_positions(positions: pd.DataFrame, ax: Axes | None = None) -> Axes:
     kept = np.asarray(positions, dtype=float)[:, :2]
     points[:, : kept.shape[1]] = kept
     ax.plot(*points.T, "o", ms=7, color=ACCENT)
-    reach = max(float(np.abs(points).max()), 1e-9)
-    for k, (name, (x, y)) in enumerate(zip(positions.index, points, strict=True)):
-        if len(positions) <= MOST_NAMED:
-            up = 1 if kept.shape[1] > 1 or k % 2 == 0 else -1  # names on a line take turns
-            ax.annotate(
-                short(name, 14),
-                (x, y),
-                xytext=(0, 8 * up),
-                textcoords="offset points",
-                ha="center",
-                va="bottom" if up > 0 else "top",
-                fontsize=9,
-            )
+    if len(positions) <= MOST_NAMED:
+        _name_points(ax, [short(name, 14) for name in positions.index], points, on_a_line=kept.shape[1] < 2)
     ax.margins(0.16)
-    ax.set(xlabel="first axis, in deviations within classes", aspect="equal", adjustable="datalim")
+    ax.set_xlabel("first axis, in deviations within classes")
     ax.grid(color=LINE)
     if kept.shape[1] > 1:
-        ax.set_ylabel("second axis")
+        ax.set(ylabel="second axis", aspect="equal", adjustable="datalim")
     else:
-        ax.set(ylim=(-reach, reach), yticks=[])
+        ax.set(ylim=(-1, 1), yticks=[])
     return ax
+
+
+def _name_points(ax: Axes, names: Sequence[str], points: Array, on_a_line: bool) -> None:
+    """Names above their points; on a line they climb in turns, above and below, so that neighbours do not collide."""
+    turns = (1, -1, 2.6, -2.6) if on_a_line else (1,)
+    for rank, k in enumerate(np.argsort(points[:, 0], kind="stable")):
+        turn = turns[rank % len(turns)]
+        ax.annotate(
+            names[k],
+            points[k],
+            xytext=(0, 8 * turn),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if turn > 0 else "top",
+            fontsize=9,
+        )
 
 
 def plot_sharing(sharing: pd.Series, interval: pd.DataFrame | None = None, ax: Axes | None = None) -> Axes:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Arrows that stand as lines above the pictures.
 MOST_LINES = 6
+#: Nats per row that are not worth a word.
+LITTLE = 0.005
 
 
 def relatedness_section(
@@ -40,10 +42,12 @@ def relatedness_section(
         words.append(_worth_words(worth))
     if finding.n_tasks > 2:
         words.append(_control_words(finding.arrows[0].weight, control))
+    alpha, *beta = _maps(model)
     pictures = [
         *([_arrow_picture(model.alpha_, lines)] if tells else []),
+        alpha,
         *_structure_pictures(model),
-        *_maps(model),
+        *beta,
         *([_control_picture(model.alpha_, control)] if control is not None else []),
     ]
     sheets = (arrow_sheet(finding, strengths(model), control), *([worth_sheet(worth)] if worth is not None else []))
@@ -69,8 +73,8 @@ def _worth_words(worth: Mapping[str, float]) -> str:
     """What the structure is worth, in one sentence."""
     gain = worth["even"] - worth["inferred"]
     verdict = (
-        "knowing who learns from whom makes next to no difference to predictions"
-        if abs(gain) < 0.005
+        f"knowing who learns from whom changes less than {LITTLE} nats per row"
+        if abs(gain) < LITTLE
         else f"knowing who learns from whom is worth {gain:.3f} nats per row"
         if gain > 0
         else f"even weights would predict better by {-gain:.3f} nats per row"
@@ -131,7 +135,7 @@ def _arrow_picture(weights: pd.DataFrame, lines: Sequence[str]) -> Picture:
     return draw(
         "arrows",
         lambda ax: related.plot_arrows(weights, ax),
-        height=3.3,
+        height=3.6,
         title="Who learns from whom",
         caption="An arrow runs from the task that teaches to the task that learns; wide and dark is strong.",
         alt="Strongest arrows: " + "; ".join(lines) + ".",
@@ -170,7 +174,7 @@ def _map_picture(name: str, meaning: str, weights: pd.DataFrame, interval: MapIn
     return draw(
         f"map-{name}",
         lambda ax: related.plot_relatedness(weights, ax, interval if room else None),
-        height=1.1 + min(0.5 * len(weights), 3.3) + name_height(weights.index),
+        height=0.8 + min(0.5 * len(weights), 3.0) + name_height(weights.index),
         title=f"Map {name}: {meaning}",
         caption=f"A row is a task; its columns say how much it takes from each other task.{ends}",
         alt=f"Map {name}: " + "; ".join(str(arrow) for arrow in arrows(weights, interval)[:12]) + ".",

@@ -79,7 +79,7 @@ def main() -> None:
     for number, half in enumerate(halves):
         picture.paste(half, (number * WIDTH, 0))
     picture = picture.resize((round(2 * WIDTH * REDUCED), round(HEIGHT * REDUCED)), Image.Resampling.LANCZOS)
-    picture.quantize(64).save(arguments.out, optimize=True)
+    picture.quantize(192).save(arguments.out, optimize=True)
     print(f"{arguments.out}: {arguments.out.stat().st_size / 1000:.0f} kB")
 
 

@@ -162,8 +162,8 @@ def _maps(model: BaseMultiTask) -> list[Picture]:
     if np.array_equal(alpha, beta):
         return [_map_picture("alpha", "for w and z alike: beta is tied to alpha", alpha, ends[0])]
     pairs = (
-        ("alpha", "whose weights w are a good prior for mine", alpha, ends[0]),
-        ("beta", "whose representations z resemble mine", beta, ends[1]),
+        ("alpha", "from whom the weights w learn", alpha, ends[0]),
+        ("beta", "whose representations z are alike", beta, ends[1]),
     )
     return [_map_picture(*of_map) for of_map in pairs if np.asarray(of_map[2]).any()]
 

@@ -64,3 +64,14 @@ def class_case() -> Case:
 def real_case() -> Case:
     """The same of a regressor."""
     return make_case("real")
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """The methods that a test registers are gone after it."""
+    from vmtl import methods
+
+    before = dict(methods._REGISTERED)
+    yield
+    methods._REGISTERED.clear()
+    methods._REGISTERED.update(before)

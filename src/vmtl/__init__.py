@@ -20,13 +20,22 @@ if TYPE_CHECKING:
     from vmtl.config.settings import Settings
     from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
-    from vmtl.methods import METHODS
+    from vmtl.methods import METHODS, register_method
     from vmtl.model.method import Method
 
 #: The only place that says it; pyproject.toml reads it from here.
 __version__ = "0.2.0.dev0"
 
-__all__ = ["METHODS", "PRESETS", "Method", "MultiTaskClassifier", "MultiTaskRegressor", "Problem", "Settings"]
+__all__ = [
+    "METHODS",
+    "PRESETS",
+    "Method",
+    "MultiTaskClassifier",
+    "MultiTaskRegressor",
+    "Problem",
+    "Settings",
+    "register_method",
+]
 
 _HOMES = {
     "METHODS": "vmtl.methods",
@@ -36,6 +45,7 @@ _HOMES = {
     "MultiTaskRegressor": "vmtl.estimators",
     "Problem": "vmtl.data.problem",
     "Settings": "vmtl.config.settings",
+    "register_method": "vmtl.methods",
 }
 
 

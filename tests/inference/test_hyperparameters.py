@@ -8,10 +8,18 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 import torch
 
-from vmtl.inference.exact.task_similarity import uniform_similarity
 from vmtl.inference.exact.task_structure import structure_of
 from vmtl.inference.hyperparameters import Hyperparameters
 
+BETWEEN = torch.tensor([[1, 0.5, 0.3], [0.5, 1, 0.6], [0.3, 0.6, 1]], dtype=torch.float64)
+STRUCTURE = replace(
+    structure_of(BETWEEN),
+    beta=torch.full((3, 3), 0.5),
+    positions=torch.zeros(3, 0),
+    alpha_interval=torch.zeros(2, 3, 3),
+    beta_interval=torch.zeros(2, 3, 3),
+    sharing_interval=torch.zeros(2, 3),
+)
 FULL = Hyperparameters(
     strategy="exact",
     kernel_shares={"linear(raw)": 0.75, "gauss(raw, 1)": 0.25},
@@ -22,11 +30,13 @@ FULL = Hyperparameters(
     logit_scale=1.5,
     width_factor=0.6,
     learning_rate_factor=1.0,
-    structure=structure_of(uniform_similarity(3), 0.8),
+    structure=STRUCTURE,
 )
 
 
-@pytest.mark.parametrize("given", [FULL, replace(FULL, structure=None), Hyperparameters()])
+@pytest.mark.parametrize(
+    "given", [FULL, replace(FULL, structure=structure_of(BETWEEN)), replace(FULL, structure=None), Hyperparameters()]
+)
 def test_they_survive_a_file(given: Hyperparameters) -> None:
     numbers = json.loads(json.dumps(given.to_json()))
     again = Hyperparameters.from_file(numbers, given.to_tensors(), 3)
@@ -36,12 +46,25 @@ def test_they_survive_a_file(given: Hyperparameters) -> None:
         assert torch.equal(getattr(again.structure, name), tensor)
 
 
-def test_names_of_later_versions_are_ignored_and_wrong_shapes_refused() -> None:
-    numbers = {**FULL.to_json(), "positions": [1, 2]}
+def test_names_of_later_versions_are_ignored() -> None:
+    numbers, tensors = {**FULL.to_json(), "colour": [1, 2]}, {**FULL.to_tensors(), "colour": torch.zeros(7)}
     assert Hyperparameters.from_file(numbers, {}, 3) == replace(FULL, structure=None)
-    for broken in ({"alpha": torch.zeros(3)}, {"covariance": torch.zeros(2, 2)}, {"sharing": torch.zeros(())}):
-        with pytest.raises(ValueError, match="structure does not have"):
-            Hyperparameters.from_file(numbers, {**FULL.to_tensors(), **broken}, 3)
+    assert Hyperparameters.from_file(numbers, tensors, 3).to_tensors().keys() == FULL.to_tensors().keys()
+
+
+@pytest.mark.parametrize("name", FULL.to_tensors())
+def test_wrong_shapes_are_refused(name: str) -> None:
+    right = FULL.to_tensors()[name]
+    for broken in (torch.zeros(()), right[:-1], right[None], torch.zeros(4, 4), torch.zeros(2, 2, 3)):
+        with pytest.raises(ValueError, match=f"^{name} of the structure does not have one number per task$"):
+            Hyperparameters.from_file({}, {**FULL.to_tensors(), name: broken}, 3)
+
+
+@pytest.mark.parametrize("name", ["alpha", "sharing", "variance", "covariance"])
+def test_a_structure_without_its_parts_is_refused(name: str) -> None:
+    tensors = {key: value for key, value in FULL.to_tensors().items() if key != name}
+    with pytest.raises(ValueError, match=f"^the structure has no {name}$"):
+        Hyperparameters.from_file({}, tensors, 3)
 
 
 def test_they_cannot_be_changed() -> None:

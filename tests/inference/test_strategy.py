@@ -83,7 +83,6 @@ def test_a_fit_is_complete_and_leaves_the_settings_alone(method: str) -> None:
     settings = PRESETS["default"].with_options(max_steps=2)
     fitted = fit(METHODS[method], settings, CLASSES, 0)
     assert fitted.model.settings == settings
-    assert fitted.model.prior_z is None
     assert not any(parameter.requires_grad for parameter in fitted.model.parameters())
     assert fitted.history.step == [1, 2]
     assert fitted.hyperparameters.strategy == chosen(method).name

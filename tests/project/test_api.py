@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib
 import inspect
 import re
@@ -39,8 +40,12 @@ def public_methods(estimator: type) -> list[str]:
 
 
 def test_the_reference_lists_exactly_what_is_public() -> None:
-    public = {f"{package}.{name}" for package in PACKAGES for name in importlib.import_module(package).__all__}
-    assert listed() == public
+    public: dict[int, str] = {}  # an object that two packages have is listed once
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            public.setdefault(id(getattr(module, name)), f"{package}.{name}")
+    assert listed() == set(public.values())
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -54,10 +59,27 @@ def test_public_names_are_there_and_say_what_they_are(package: str) -> None:
             assert inspect.signature(value).return_annotation not in ("Any", inspect.Signature.empty), name
 
 
+@pytest.mark.parametrize("module", ["vmtl", "vmtl.report", "vmtl.estimators.classifier", "vmtl.estimators.regressor"])
+def test_examples_in_docstrings_run(module: str) -> None:
+    outcome = doctest.testmod(importlib.import_module(module))
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
 def test_every_public_name_can_be_listed_before_it_is_loaded() -> None:
     assert set(vmtl.__all__) <= set(dir(vmtl))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         vmtl.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_parameter_of_every_public_function_is_described(package: str) -> None:
+    module = importlib.import_module(package)
+    for name in module.__all__:
+        function = getattr(module, name)
+        if inspect.isfunction(function):
+            parameters = list(inspect.signature(function).parameters)
+            assert list(described(function.__doc__)) == parameters, f"{package}.{name} describes other parameters"
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -90,6 +90,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     "page",
     [pytest.param(page, id=page.stem, marks=() if page.stem in SHORT else pytest.mark.slow) for page in PAGES],
 )
+@pytest.mark.usefixtures("registry")
 def test_every_snippet_and_command_runs(page: Path, folder: Path) -> None:
     namespace: dict[str, object] = {"__name__": page.stem}
     for block in blocks(page.read_text(encoding="utf-8")):

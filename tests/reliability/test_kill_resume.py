@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.processes import PATIENCE
 from helpers.reliable import RUN, Toy, digest, make_toy, run_python, start_python
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils import tensor_files
@@ -42,13 +41,12 @@ def check_kills(name: str, folder: Path, kills: int) -> None:
     undisturbed = estimator(**options).fit(toy.X, toy.labels if kind == "c" else toy.values, tasks=toy.tasks)
     expected, rng, killed, ended, steps = digest(undisturbed), random.Random(name), 0, 0, [0]
     while killed < kills:
-        process = start_python(RUN, folder, kind, repr(options), 0)
-        assert process.stdout is not None
-        assert process.stderr is not None
-        said = "".join(process.stdout.readline() for _ in range(rng.randint(1, 40)))
-        process.send_signal(signal.SIGKILL)
-        said, errors = said + process.stdout.read(), process.stderr.read()
-        process.wait(PATIENCE)
+        with start_python(RUN, folder, kind, repr(options), 0) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            said = "".join(process.stdout.readline() for _ in range(rng.randint(1, 40)))
+            process.send_signal(signal.SIGKILL)
+            said, errors = said + process.stdout.read(), process.stderr.read()
         if expected in said:
             shutil.rmtree(folder)
             steps.append(0)

@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import resource
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,8 @@ def test_what_cannot_be_written_is_an_error(toy: Toy, tmp_path: Path) -> None:
     model = MultiTaskRegressor(max_steps=2, random_state=0).fit(toy.X, toy.values, tasks=huge)
     with pytest.raises(ValueError, match="use shorter names"):
         model.save(tmp_path / "model")
-    own = MultiTaskRegressor(method=METHODS["vmtl"], max_steps=2).fit(toy.X, toy.values, tasks=toy.tasks)
+    mine = replace(METHODS["bmtl"], summary="a declaration that nobody registered")
+    own = MultiTaskRegressor(method=mine, max_steps=2).fit(toy.X, toy.values, tasks=toy.tasks)
     with pytest.raises(ValueError, match="names its method"):
         own.save(tmp_path / "model")
     assert not list(tmp_path.iterdir())

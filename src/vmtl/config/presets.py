@@ -75,6 +75,7 @@ PRESETS: dict[str, Settings] = {
 
 
 def get_preset(name: str) -> Settings:
+    """The settings of that name; an unknown one is an error that lists the names."""
     if name not in PRESETS:
         raise ValueError(f"Unknown preset {name!r}; choose one of {', '.join(PRESETS)}.")
     return PRESETS[name]

@@ -1,4 +1,4 @@
-"""Temperature, KL scale and learning rate as pure functions of the step.
+"""Temperature tau (Eq. 7), KL scales and learning rate as pure functions of the step.
 
 A schedule is plain data, ``(name, *numbers)``, so that presets and model files can hold it; ``value`` reads it.
 """
@@ -12,6 +12,7 @@ Schedule = tuple[str | float, ...]
 
 
 def constant(step: int, total: int, n_tasks: int, level: float) -> float:
+    """``level`` at every step."""
     return level
 
 

@@ -3,15 +3,92 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, get_args
 
-from vmtl.config.choices import FORMS, EncoderName, Form, Mode, Predictive, PriorGradient
+from vmtl.config.choices import (
+    EncoderName,
+    Estimator,
+    Form,
+    Mode,
+    Predictive,
+    PriorGradient,
+    Relatedness,
+    TaskWeight,
+)
 from vmtl.config.schedules import SCHEDULES, Schedule
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a method is trained and read. Schedules are ``(name, *numbers)``, see ``vmtl.config.schedules``."""
+    """How a method is trained and read.
+
+    Schedules are ``(name, *numbers)``, see ``vmtl.config.schedules``. docs/presets.md lists the values of every preset.
+
+    Parameters
+    ----------
+    encoder : {"kernel", "linear", "noisy-linear", "mlp"}, default="kernel"
+        What makes q(z | x).
+    latent_dim : int, default=512
+        K, the size of z; of the kernel encoder the most it may have.
+    hidden_dim : int, default=512
+        Width of the layers of the mlp encoder and of the amortised head.
+    dropout : float, default=0.0
+        Probability that an input of the encoder or the amortised head is left out of a training step.
+    scale_input : bool, default=True
+        Centre the columns and divide by the root mean square norm of the rows; the kernel encoder scales by itself.
+    select : bool, default=True
+        Choose kernel shares, task correlation and scales from the training rows.
+    relatedness : {"evidence", "uniform"}, default="evidence"
+        Where the mixing weights start.
+    logit_scale : float, optional
+        s0 in logits = s0 w . [z; 1]; selected if None.
+    initial_w_scale : float, default=0.1
+        Where the scale of q(w) starts.
+    sharing : float in [0, 1], optional
+        r, how strongly the prior of w follows the other tasks: 1 is the paper, 0 is N(0, I), None infers it per task.
+    kl_form : {"bound", "monte-carlo", "moment-matched", "weighted-sum"}, default="bound"
+        How the KL to a mixture is computed.
+    mixing : {"gumbel", "learnable", "mean"}, default="gumbel"
+        Mixing weights by the Gumbel-Softmax, by a softmax without noise, or uniform.
+    tie_mixing : bool, default=False
+        One set of mixing weights for w and z; on its own, beta prefers tasks with many rows.
+    prior_gradient_w, prior_gradient_z : {"detached", "both"}, default="detached", "both"
+        Whether the mixture priors also move the tasks that they are mixed from.
+    entropy_weight : float, default=1.0
+        Weight of the term that keeps the mixing weights near their start.
+    bayesian_z, bayesian_w : bool, default=True
+        False makes a Gaussian posterior of the method a point.
+    estimator : {"sampled", "moment"}, default="moment"
+        Whether the expected loss is taken over draws of z and w, or of logits with z integrated out.
+    n_z, n_w : int, default=2, 4
+        L and M of training: draws of z, which the moment estimator does not need, and of the logits given z.
+    tau : schedule
+        Temperature of the Gumbel-Softmax.
+    kl_scale_w, kl_scale_z : schedule
+        Multipliers of the two KL terms; other than 1 is tempering.
+    task_weight : {"tasks", "rows"}, default="rows"
+        Whether tasks count alike in the objective, or by their rows.
+    all_classes : bool, default=True
+        Cross-entropy over all classes; False leaves out those that a task never saw.
+    max_steps : int, default=150
+        Training steps.
+    learning_rate : schedule
+        Of Adam.
+    network_rate, mixing_rate, scale_rate : float
+        Learning rates of groups of parameters, as multiples of the schedule.
+    adam_betas : tuple of two floats, default=(0.9, 0.99)
+        Of Adam.
+    weight_decay : float, default=0.0
+        Of means and networks.
+    decay_everything : bool, default=False
+        Let scales and mixing logits decay, too.
+    batch_rows : int, default=0
+        Rows per class and task of a batch, ten times as many per task in regression; 0 takes all rows.
+    predictive : {"monte-carlo", "moment", "mean"}, default="moment"
+        What a prediction is made of.
+    predict_z, predict_w : int, default=10
+        L and M of Monte Carlo predictions.
+    """
 
     # model
     encoder: EncoderName = "kernel"
@@ -19,39 +96,39 @@ class Settings:
     hidden_dim: int = 512
     dropout: float = 0.0
     scale_input: bool = True
-    select: bool = True  # kernel shares, task correlation and scales from the training rows
-    relatedness: Literal["evidence", "uniform"] = "evidence"  # where the mixing weights start
-    logit_scale: float | None = None  # None: selected
+    select: bool = True
+    relatedness: Relatedness = "evidence"
+    logit_scale: float | None = None
     initial_w_scale: float = 0.1
     # priors
-    sharing: float | None = None  # None: inferred per task
+    sharing: float | None = None
     kl_form: Form = "bound"
     mixing: Mode = "gumbel"
-    tie_mixing: bool = False  # beta is alpha
+    tie_mixing: bool = False
     prior_gradient_w: PriorGradient = "detached"
     prior_gradient_z: PriorGradient = "both"
     entropy_weight: float = 1.0
     bayesian_z: bool = True
     bayesian_w: bool = True
     # objective
-    estimator: Literal["sampled", "moment"] = "moment"
-    n_z: int = 2  # draws of z; the moment estimator integrates z and needs none
-    n_w: int = 4  # draws of the logits given z, or given their moments
+    estimator: Estimator = "moment"
+    n_z: int = 2
+    n_w: int = 4
     tau: Schedule = ("linear", 1.0, 0.5, 1.0)
     kl_scale_w: Schedule = ("constant", 1.0)
     kl_scale_z: Schedule = ("constant", 1e-4)
-    task_weight: Literal["tasks", "rows"] = "rows"
+    task_weight: TaskWeight = "rows"
     all_classes: bool = True
     # optimisation
     max_steps: int = 150
     learning_rate: Schedule = ("cosine", 0.1, 0.02)
-    network_rate: float = 0.04  # learning rates of single groups, as a multiple of the schedule
+    network_rate: float = 0.04
     mixing_rate: float = 0.6
     scale_rate: float = 0.6
     adam_betas: tuple[float, float] = (0.9, 0.99)
     weight_decay: float = 0.0
     decay_everything: bool = False
-    batch_rows: int = 0  # rows per class and task (ten times as many per task in regression); 0 is all
+    batch_rows: int = 0
     # prediction
     predictive: Predictive = "moment"
     predict_z: int = 10
@@ -86,25 +163,27 @@ class Settings:
         return replace(self, **{name: value for name, value in options.items() if value is not None})
 
     def to_json(self) -> dict[str, Any]:
+        """The settings as JSON can hold them."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Settings:
+        """The settings of ``to_json``; names that this version does not know are left out."""
         known = {field.name for field in fields(cls)}
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known}
         return cls(**values)
 
 
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "encoder": ("kernel", "linear", "noisy-linear", "mlp"),
-    "kl_form": FORMS,
-    "mixing": ("gumbel", "learnable", "mean"),
-    "prior_gradient_w": ("detached", "both"),
-    "prior_gradient_z": ("detached", "both"),
-    "relatedness": ("evidence", "uniform"),
-    "estimator": ("sampled", "moment"),
-    "task_weight": ("tasks", "rows"),
-    "predictive": ("monte-carlo", "moment", "mean"),
+    "encoder": get_args(EncoderName),
+    "kl_form": get_args(Form),
+    "mixing": get_args(Mode),
+    "prior_gradient_w": get_args(PriorGradient),
+    "prior_gradient_z": get_args(PriorGradient),
+    "relatedness": get_args(Relatedness),
+    "estimator": get_args(Estimator),
+    "task_weight": get_args(TaskWeight),
+    "predictive": get_args(Predictive),
 }
 
 

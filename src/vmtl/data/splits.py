@@ -73,6 +73,17 @@ def document_split(problem: Problem, folder: str | Path, percent: int, *, unmatc
     """Read ``<folder>/<task>/train_<percent>.txt`` and ``test_<percent>.txt`` of every task.
 
     Lines that match no row raise an error, or with ``unmatched="report"`` are listed in ``Split.unmatched``.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows to divide.
+    folder : path
+        Where the documents are, a folder per task.
+    percent : int
+        Which of the documents.
+    unmatched : {"error", "report"}, default="error"
+        What to do with lines that match no row.
     """
     if unmatched not in ("error", "report"):
         raise ValueError(f'unmatched is {unmatched!r}; choose "error" or "report".')
@@ -128,6 +139,21 @@ def random_split(
     Every class of a task gets at least one training row. Rows of one ``problem.groups`` value, or without
     groups rows with equal bytes, stay on one side. ``nested``: with one seed, the training rows of a smaller
     fraction are among those of a larger one. ``rows``: divide only these. In regression any row may be drawn.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows to divide.
+    fraction : float in (0, 1)
+        The share of every task that is for training.
+    seed : int, default=0
+        Where the draw comes from.
+    nested : bool, default=False
+        With one seed, training rows of a smaller fraction are among those of a larger one.
+    keep_duplicates_together : bool, default=True
+        Rows with equal bytes stay on one side, where the problem has no groups.
+    rows : array of row numbers, default=None
+        Divide only these rows; None is all.
     """
     if not 0 < fraction < 1:
         raise ValueError(f"fraction is {fraction}; choose a number between 0 and 1.")
@@ -169,7 +195,19 @@ def _prefix(group: Array, target: Array, fraction: float, rng: np.random.Generat
 
 
 def kfold(problem: Problem, n_splits: int, seed: int = 0, *, rows: Array | None = None) -> tuple[Split, ...]:
-    """Cross-validation folds of ``rows`` (default all): classes of a task dealt evenly, copies together."""
+    """Cross-validation folds of ``rows`` (default all): classes of a task dealt evenly, copies together.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows to divide.
+    n_splits : int
+        The number of folds.
+    seed : int, default=0
+        Where the draw comes from.
+    rows : array of row numbers, default=None
+        Divide only these rows; None is all.
+    """
     chosen = np.arange(problem.n_rows) if rows is None else np.sort(np.asarray(rows))
     group = _groups(problem, chosen, keep_duplicates_together=True)
     names, first = np.unique(group, return_index=True)
@@ -186,7 +224,19 @@ def kfold(problem: Problem, n_splits: int, seed: int = 0, *, rows: Array | None 
 
 
 def holdout(problem: Problem, fraction: float, seed: int = 0, *, rows: Array | None = None) -> Split:
-    """Set ``fraction`` of the rows aside as ``test``; every class of every task stays in ``train``."""
+    """Set ``fraction`` of the rows aside as ``test``; every class of every task stays in ``train``.
+
+    Parameters
+    ----------
+    problem : Problem
+        The rows to divide.
+    fraction : float in (0, 1)
+        The share of the rows that is set aside.
+    seed : int, default=0
+        Where the draw comes from.
+    rows : array of row numbers, default=None
+        Divide only these rows; None is all.
+    """
     if not 0 < fraction < 1:
         raise ValueError(f"fraction is {fraction}; choose a number between 0 and 1.")
     return random_split(problem, 1 - fraction, seed, rows=rows)

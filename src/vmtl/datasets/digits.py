@@ -17,6 +17,11 @@ def load_digits_domains(seed: int = 0) -> Problem:
 
     1,797 images, 64 features in [0, 1]. At 5 % training rows the tilts differ too much for one pooled linear
     model and share too much for four separate ones: a model with a shared and a private part beats both.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        How the images are dealt to the tilts.
     """
     images, digit = _bundled_digits()
     tilt = _deal(digit, len(TILTS), np.random.default_rng(seed))
@@ -36,6 +41,13 @@ def load_rotated_digits(seed: int = 0, all_angles: bool = False) -> Problem:
 
     Every image is rotated once, by one of 0, 10, ..., 90 degrees, so no rotation of a training image can be
     in the test set. ``all_angles`` gives all ten rotations of every image; ``groups`` keeps them on one side.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        How the images are dealt to the angles.
+    all_angles : bool, default=False
+        All ten rotations of every image.
     """
     images, digit = _bundled_digits()
     image = np.arange(len(digit))

@@ -31,7 +31,16 @@ def load_domainnet(
 ) -> Problem:
     """Read ``<root>/<domain>/<class>/*.jpg``, list files ``<domain>_train.txt`` / ``_test.txt``, or features.
 
-    part : with list files, ``train`` or ``test`` takes one of the two; the paper splits all images anew.
+    Parameters
+    ----------
+    root : path
+        The folder of the set, or a feature file (.npz).
+    lists : path, default=None
+        The folder of the list files, if it is not below ``root``.
+    part : {"train", "test", "all"}, default="all"
+        With list files, one of the two; the paper splits all images anew.
+    allow_incomplete : bool, default=False
+        Take a set that lacks domains, classes or images.
     """
     if part not in PARTS:
         raise ValueError(f"part is {part!r}; choose one of {', '.join(PARTS)}.")

@@ -39,5 +39,14 @@ def load_imageclef(root: str | Path, *, lists: str | Path | None = None, allow_i
 
     Distributed are the folders ``c``, ``i``, ``p`` and ``b`` and ``list/cList.txt`` to ``list/bList.txt``. A few
     images of Pascal are listed under two classes, a bus and a car say; they are a row of each, as 50 per class need.
+
+    Parameters
+    ----------
+    root : path
+        The folder of the set, or a feature file (.npz).
+    lists : path, default=None
+        The folder of the list files, if it is not below ``root``.
+    allow_incomplete : bool, default=False
+        Take a set that lacks domains, classes or images.
     """
     return load_image_set(IMAGECLEF, root, lists, allow_incomplete)

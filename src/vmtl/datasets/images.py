@@ -15,7 +15,15 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 
 
 def image_folder(root: str | Path, name: str | None = None) -> Problem:
-    """All images below ``<root>/<Domain>/<Class>/``; X (n, 1) names the files for ``vmtl.vision``."""
+    """All images below ``<root>/<Domain>/<Class>/``; X (n, 1) names the files for ``vmtl.vision``.
+
+    Parameters
+    ----------
+    root : path
+        A folder laid out as ``<Domain>/<Class>/*.jpg``.
+    name : str, default=None
+        The name of the problem; the folder's name if None.
+    """
     base = existing_folder(root, "images as <Domain>/<Class>/*.jpg")
     rows: list[tuple[str, str, str]] = []
     for domain in subfolders(base):
@@ -38,6 +46,17 @@ def image_lists(
     A path counts from the first folder on that ``root`` holds, so lists that were written elsewhere serve as well;
     blanks and underscores in that folder's name are alike. An image listed under two labels is a row of each.
     Classes are named by ``class_names``, or by the folder that holds a label's images, or by their number.
+
+    Parameters
+    ----------
+    root : path
+        The folder below which the images are.
+    lists : mapping of str to sequence of paths
+        The list files of every task.
+    class_names : sequence of str, default=None
+        Names of the classes, in the order of their numbers.
+    name : str, default=None
+        The name of the problem; the folder's name if None.
     """
     base = existing_folder(root, "the images that the list files name")
     folders = {plain_path(name): name for name in subfolders(base)}

@@ -27,9 +27,21 @@ def load_npz(
 ) -> Problem:
     """Read ``X`` (n, D), ``y``, ``domain`` and, if there, ``domains``, ``classes``, ``paths``, ``groups``.
 
-    features : a ``.npy`` file that takes the place of ``X``; memory-mapped, so it may exceed the memory.
-        Without ``X`` and ``features``, the ``.npy`` file of the same name beside ``path`` is taken.
-    kind : classification where ``classes`` is there or ``y`` is no floating-point number, unless said here.
+    Parameters
+    ----------
+    path : path
+        The .npz file.
+    features : path, default=None
+        A .npy file that takes the place of ``X``; memory-mapped, so it may exceed the memory. Without ``X`` and
+        ``features``, the .npy file of the same name beside ``path`` is taken.
+    task : str, default="domain"
+        The array with the task of each row.
+    target : str, default="y"
+        The array with the target of each row.
+    kind : {"auto", "classification", "regression"}, default="auto"
+        ``auto``: classification where ``classes`` is there or the target is no floating-point number.
+    name : str, default=None
+        The name of the problem; the file's name if None.
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")
@@ -57,7 +69,13 @@ def load_npz(
 
 
 def open_features(path: str | Path) -> Array:
-    """Memory-map a ``.npy`` file of (n, D) features: rows are read from disk when they are used."""
+    """Memory-map a ``.npy`` file of (n, D) features: rows are read from disk when they are used.
+
+    Parameters
+    ----------
+    path : path
+        The .npy file.
+    """
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no feature file {path}; give an X array or a .npy file.")
     features: Array = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -67,7 +85,15 @@ def open_features(path: str | Path) -> Array:
 
 
 def row_batches(X: Array, size: int = 4096) -> Iterator[Array]:
-    """Yield X in float32 copies of ``size`` rows; pages of a memory-mapped X are given back after each."""
+    """Yield X in float32 copies of ``size`` rows; pages of a memory-mapped X are given back after each.
+
+    Parameters
+    ----------
+    X : array of shape (n, D)
+        Features, in memory or memory-mapped.
+    size : int, default=4096
+        Rows of one batch.
+    """
     pages: object = X
     while isinstance(pages, np.ndarray):
         pages = pages.base
@@ -78,7 +104,15 @@ def row_batches(X: Array, size: int = 4096) -> Iterator[Array]:
 
 
 def save_npz(problem: Problem, path: str | Path) -> None:
-    """Write the arrays that ``load_npz`` reads; the file appears only when it is complete."""
+    """Write the arrays that ``load_npz`` reads; the file appears only when it is complete.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to write.
+    path : path
+        The file to write.
+    """
     arrays: dict[str, Any] = {
         "X": np.asarray(problem.X),
         "y": problem.y,

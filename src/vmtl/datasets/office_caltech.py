@@ -23,5 +23,15 @@ OFFICE_CALTECH = ImageSet(
 def load_office_caltech(
     root: str | Path, *, lists: str | Path | None = None, allow_incomplete: bool = False
 ) -> Problem:
-    """Read ``<root>/<domain>/<class>/*.jpg``, list files ``<domain>.txt``, or a feature file of them."""
+    """Read ``<root>/<domain>/<class>/*.jpg``, list files ``<domain>.txt``, or a feature file of them.
+
+    Parameters
+    ----------
+    root : path
+        The folder of the set, or a feature file (.npz).
+    lists : path, default=None
+        The folder of the list files, if it is not below ``root``.
+    allow_incomplete : bool, default=False
+        Take a set that lacks domains, classes or images.
+    """
     return load_image_set(OFFICE_CALTECH, root, lists, allow_incomplete)

@@ -21,5 +21,15 @@ OFFICE_HOME = ImageSet(
 
 
 def load_office_home(root: str | Path, *, lists: str | Path | None = None, allow_incomplete: bool = False) -> Problem:
-    """Read ``<root>/<Domain>/<Class>/*.jpg``, list files ``<Domain>.txt``, or a feature file of them."""
+    """Read ``<root>/<Domain>/<Class>/*.jpg``, list files ``<Domain>.txt``, or a feature file of them.
+
+    Parameters
+    ----------
+    root : path
+        The folder of the set, or a feature file (.npz).
+    lists : path, default=None
+        The folder of the list files, if it is not below ``root``.
+    allow_incomplete : bool, default=False
+        Take a set that lacks domains, classes or images.
+    """
     return load_image_set(OFFICE_HOME, root, lists, allow_incomplete)

@@ -24,6 +24,17 @@ def load_rotated_mnist(
     The 60,000 images times ten angles (0, 10, ..., 90 degrees) are never all rotated: rows are drawn first, then
     only those are rotated. At 0.1 and 0.2 % a task has about 60 and 120 training rows, 6 and 12 per angle.
     No image appears twice, so no other rotation of a training image is in the test set. Targets are degrees.
+
+    Parameters
+    ----------
+    root : path
+        The folder with MNIST's original files.
+    percent : float, default=0.1
+        Percent of the rotated images that are for training.
+    seed : int, default=0
+        Where the draw comes from.
+    n_test : int, default=10000
+        Test images of all tasks together.
     """
     images, digit = read_idx(root, "images"), read_idx(root, "labels")
     if len(images) != len(digit):

@@ -15,6 +15,11 @@ def load_school(path: str | Path) -> Problem:
     """Read ``school.npz`` or the folder it lies in: ``X`` (n, 28), ``y`` the score, ``domain`` the school.
 
     Pupils with equal columns are different pupils, not copies, so every row is a group of its own in splits.
+
+    Parameters
+    ----------
+    path : path
+        The file, or its folder.
     """
     file = Path(path)
     problem = load_npz(file / "school.npz" if file.is_dir() else file, kind="regression")

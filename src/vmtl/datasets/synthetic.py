@@ -47,6 +47,31 @@ def make_task_groups(
     and rho = ``correlation``: weights correlate at rho within a group and at 0 across. An adversarial task
     has weights of the first group and its labels flipped, c to C - 1 - c. ``n_rows``: least and most training
     rows of a task; ``n_test``: test rows of each, without label noise.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        Where the draw comes from.
+    n_groups : int, default=2
+        Groups of related tasks.
+    tasks_per_group : int, default=5
+        Tasks of each group.
+    unrelated : int, default=1
+        Tasks that have nothing to do with any other.
+    adversarial : int, default=1
+        Tasks of the first group whose labels are flipped.
+    n_features : int, default=20
+        D, the columns of X.
+    n_classes : int, default=4
+        C, the number of classes.
+    n_rows : pair of int, default=(8, 40)
+        Least and most training rows of a task.
+    n_test : int, default=200
+        Test rows of a task, without label noise.
+    correlation : float in [0, 1], default=0.9
+        rho, how alike the weights of a group are.
+    label_noise : float in [0, 1), default=0.05
+        The share of the training labels that are exchanged.
     """
     if not 0 <= correlation <= 1 or not 0 <= label_noise < 1:
         raise ValueError("Choose a correlation from 0 to 1 and a label_noise from 0 to below 1.")

@@ -33,10 +33,22 @@ def read_table(
 ) -> Problem:
     """Read a table; X keeps the raw columns, the estimators learn how to encode them from training rows.
 
-    task, target : the columns that say which task a row belongs to and what to predict.
-    kind : ``classification``, ``regression``, or ``auto``: text, booleans and up to 20 whole numbers are classes.
-    drop : columns to leave out, such as a row number.
-    groups : a column whose equal values stay on one side of every split, such as a patient.
+    Parameters
+    ----------
+    path : path
+        The file.
+    task : str, default="domain"
+        The column that says which task a row belongs to.
+    target : str, default="label"
+        The column to predict.
+    kind : {"auto", "classification", "regression"}, default="auto"
+        ``auto``: text, booleans and up to 20 whole numbers are classes.
+    drop : sequence of str, default=()
+        Columns to leave out, such as a row number.
+    groups : str, default=None
+        A column whose equal values stay on one side of every split, such as a patient.
+    name : str, default=None
+        The name of the problem; the file's name if None.
     """
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")

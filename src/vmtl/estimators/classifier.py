@@ -106,7 +106,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     >>> from vmtl import MultiTaskClassifier
     >>> from vmtl.datasets import load_digits_domains
     >>> digits = load_digits_domains().subset(range(0, 1797, 9))
-    >>> model = MultiTaskClassifier("bmtl", encoder="linear", random_state=0)
+    >>> model = MultiTaskClassifier(encoder="linear", max_steps=20, random_state=0)
     >>> model.fit(digits.X, digits.labels, tasks=digits.tasks).predict_proba(digits.X[:2], tasks=digits.tasks[:2]).shape
     (2, 10)
     """

@@ -14,8 +14,7 @@ from vmtl.config.settings import Settings
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs import label_to_json
 from vmtl.inference.fitted import from_file, to_json, to_tensors
-from vmtl.methods import get_method
-from vmtl.model.method import Method
+from vmtl.methods import UnknownMethodError, get_method, method_id
 
 Estimator = TypeVar("Estimator")
 #: Random numbers that a model may keep for its predictions.
@@ -24,11 +23,10 @@ MAX_DRAWS = 2**27
 
 def describe(estimator: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """What a model file holds of a fitted estimator."""
-    if isinstance(estimator.method, Method):
-        raise ValueError("A model file names its method; put yours into a file of vmtl/methods and pass its name.")
+    parameters = {**estimator.get_params(deep=False), "method": method_id(estimator.method)}
     payload = {
         "estimator": type(estimator).__name__,
-        "parameters": _plain_parameters(estimator.get_params(deep=False)),
+        "parameters": _plain_parameters(parameters),
         "settings": estimator.settings_.to_json(),
         "tasks": [label_to_json(task) for task in estimator.tasks_],
         "n_features_in": int(estimator.n_features_in_),
@@ -69,6 +67,12 @@ def rebuild(kind: type[Estimator], payload: dict[str, Any], tensors: dict[str, T
     try:
         estimator: Estimator = _rebuild(kind, payload, tensors)
         _try_out(estimator)
+    except UnknownMethodError as error:
+        name = error.name[:80]
+        raise ModelFileError(
+            f"{path} was fitted by the method {name!r}, which is not registered here; install the package that "
+            f"declares it, or call vmtl.register_method({name!r}, ...) before you load the file."
+        ) from None
     except (
         ArithmeticError,
         AssertionError,

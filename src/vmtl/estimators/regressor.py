@@ -96,7 +96,7 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
     >>> from vmtl import MultiTaskRegressor
     >>> from vmtl.datasets import load_rotated_digits
     >>> digits = load_rotated_digits().subset(range(0, 1797, 9))
-    >>> model = MultiTaskRegressor("bmtl", encoder="linear", random_state=0)
+    >>> model = MultiTaskRegressor(encoder="linear", max_steps=20, random_state=0)
     >>> model.fit(digits.X, digits.labels, tasks=digits.tasks).predict(digits.X[:2], tasks=digits.tasks[:2]).shape
     (2,)
     """

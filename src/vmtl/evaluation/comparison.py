@@ -47,7 +47,15 @@ class Gain:
 
 
 def names_to_compare(model: BaseMultiTask, wanted: Sequence[str] | None = None) -> list[str]:
-    """Methods and reference rows to set beside ``model``; every one that exists, if none is named."""
+    """Methods and reference rows to set beside ``model``; every one that exists, if none is named.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    wanted : sequence of str, default=None
+        Some names; None is every one that exists.
+    """
     known = [*METHODS, *REFERENCES]
     unknown = [name for name in wanted or () if name not in known]
     if unknown:
@@ -63,7 +71,23 @@ def compare(
     names: Sequence[str],
     done: Callable[[str], None] = lambda name: None,
 ) -> dict[str, Evidence]:
-    """Fit every name on ``train`` with the settings of ``model`` and predict ``test``, of which it has ``evidence``."""
+    """Fit every name on ``train`` with the settings of ``model`` and predict ``test``, of which it has ``evidence``.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    evidence : Evidence
+        Its predictions on ``test``.
+    train : Labelled
+        The rows that all are fitted on.
+    test : Labelled
+        The rows that all are scored on.
+    names : sequence of str
+        Methods and reference rows.
+    done : callable, optional
+        Called with each name when it is finished.
+    """
     others = {}
     train_numbers, test_numbers = (_problem(model, evidence, side) for side in (train, test))
     for name in names:
@@ -77,7 +101,15 @@ def compare(
 
 
 def gains(evidence: Evidence, alone: Evidence) -> list[Gain]:
-    """Paired differences of every task that has rows; an interval off 0 is a help or a harm."""
+    """Paired differences of every task that has rows; an interval off 0 is a help or a harm.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Predictions on labelled rows.
+    alone : Evidence
+        Predictions for the same rows with every task learned alone.
+    """
     of_tasks = []
     for t in evidence.present:
         rows = evidence.rows(t)
@@ -89,7 +121,15 @@ def gains(evidence: Evidence, alone: Evidence) -> list[Gain]:
 
 
 def lead(first: Evidence, second: Evidence) -> Interval:
-    """How much better the mean over tasks of ``first`` is, with the interval of differences that are paired by rows."""
+    """How much better the mean over tasks of ``first`` is, with the interval of differences that are paired by rows.
+
+    Parameters
+    ----------
+    first : Evidence
+        Predictions of one model.
+    second : Evidence
+        Predictions of another model for the same rows.
+    """
     variance = 0.0
     for t in first.present:
         parts = [_shares(e.loss[e.rows(t)], e.p is None) for e in (first, second)]
@@ -107,7 +147,19 @@ def _shares(loss: Array, root: bool) -> Array:
 
 
 def count_repeated(model: BaseMultiTask, evidence: Evidence, train: Labelled, test: Labelled) -> int:
-    """Rows of ``test`` that are also in ``train``: equal features as the model reads them, target and task."""
+    """Rows of ``test`` that are also in ``train``: equal features as the model reads them, target and task.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    evidence : Evidence
+        Its predictions on ``test``.
+    train : Labelled
+        Training rows.
+    test : Labelled
+        Rows to score.
+    """
     seen, asked = (_digests(_problem(model, evidence, side)) for side in (train, test))
     known = set(seen)
     return sum(digest in known for digest in asked)

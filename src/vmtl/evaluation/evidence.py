@@ -80,7 +80,15 @@ class Evidence:
 
 
 def perfect_ece(p: Array, repeats: int = 200) -> float:
-    """The mean calibration error on as many rows if ``p`` were true: labels are drawn from it, with a fixed seed."""
+    """The mean calibration error on as many rows if ``p`` were true: labels are drawn from it, with a fixed seed.
+
+    Parameters
+    ----------
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    repeats : int, default=200
+        How often labels are drawn.
+    """
     rng, top, confidence = np.random.default_rng(0), p.argmax(axis=1), p.max(axis=1)
     drawn = (np.where(rng.random(len(p)) < confidence, top, -1) for _ in range(repeats))
     return float(np.mean([metrics.ece(y, p) for y in drawn]))
@@ -89,7 +97,19 @@ def perfect_ece(p: Array, repeats: int = 200) -> float:
 def gather(
     model: MultiTaskClassifier | MultiTaskRegressor, X: MatrixLike, y: Array, tasks: VectorLike | None = None
 ) -> Evidence:
-    """Predict labelled rows; ``y`` and ``tasks`` as the model knows them, None for a model of one task."""
+    """Predict labelled rows; ``y`` and ``tasks`` as the model knows them, None for a model of one task.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    X : array-like, sparse matrix or DataFrame of shape (n, D)
+        Labelled rows.
+    y : array of shape (n,)
+        Their targets, as the model knows them.
+    tasks : array-like of shape (n,), default=None
+        Their tasks, as the model knows them; None for a model of one task.
+    """
     tasks = task_values([model.tasks_[0]] * len(y) if tasks is None else tasks, len(y))
     known = list(model.tasks_) + [name for name in unique_tasks(tasks) if name not in set(model.tasks_)]
     place = {name: index for index, name in enumerate(known)}

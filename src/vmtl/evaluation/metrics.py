@@ -18,23 +18,57 @@ ECE_BINS = 15
 
 
 def accuracy(y: Array, p: Array) -> float:
-    """Share of rows whose most probable class is the true one."""
+    """Share of rows whose most probable class is the true one.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    """
     return float(accuracy_score(y, p.argmax(axis=1)))
 
 
 def nll(y: Array, p: Array) -> float:
-    """-mean log p[n, y_n] in nats; a probability of 0 counts as the smallest one of its number type."""
+    """-mean log p[n, y_n] in nats; a probability of 0 counts as the smallest one of its number type.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    """
     return float(log_loss(y, _normalised(p), labels=np.arange(p.shape[1])))
 
 
 def brier(y: Array, p: Array) -> float:
-    """mean over rows of sum_c (p_nc - [y_n = c])^2, from 0 to 2."""
+    """mean over rows of sum_c (p_nc - [y_n = c])^2, from 0 to 2.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    """
     truth = np.eye(p.shape[1])[y]
     return float(np.square(p - truth).sum(axis=1).mean())
 
 
 def ece(y: Array, p: Array, n_bins: int = ECE_BINS) -> float:
-    """Expected calibration error: sum_b n_b / n |accuracy_b - confidence_b| over bins of the top probability."""
+    """Expected calibration error: sum_b n_b / n |accuracy_b - confidence_b| over bins of the top probability.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    n_bins : int, default=15
+        Bins of equal width.
+    """
     confidence, right = p.max(axis=1), p.argmax(axis=1) == y
     bins = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
     gap = np.bincount(bins, weights=right - confidence, minlength=n_bins)
@@ -42,7 +76,15 @@ def ece(y: Array, p: Array, n_bins: int = ECE_BINS) -> float:
 
 
 def entropy_ratio(y: Array, p: Array) -> float:
-    """Mean entropy of wrong predictions over that of right ones; nan where one of the two has no rows."""
+    """Mean entropy of wrong predictions over that of right ones; nan where one of the two has no rows.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    """
     h, right = entropy(p, axis=1), p.argmax(axis=1) == y
     if right.all() or not right.any():
         return float("nan")
@@ -53,7 +95,14 @@ def entropy_ratio(y: Array, p: Array) -> float:
 def unseen_class_scores(y: Array, p: Array, seen: Array) -> dict[str, float]:
     """Accuracy on classes with training rows in this task, on those without, and their harmonic mean.
 
-    seen : (C,) True for the classes that the task's training rows have. Empty where nothing is unseen.
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    seen : array of shape (C,)
+        True for the classes that the task's training rows have.
     """
     known = np.asarray(seen, dtype=bool)[y]
     if known.all() or not known.any():
@@ -64,35 +113,91 @@ def unseen_class_scores(y: Array, p: Array, seen: Array) -> dict[str, float]:
 
 
 def rmse(y: Array, mean: Array) -> float:
-    """sqrt(mean (y - mean)^2), in the unit of y."""
+    """sqrt(mean (y - mean)^2), in the unit of y.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Real targets.
+    mean : array of shape (n,)
+        Predicted means.
+    """
     return float(root_mean_squared_error(y, mean))
 
 
 def nmse(y: Array, mean: Array) -> float:
-    """MSE / variance of y: 1 is as good as the mean of the test targets; nan where y does not vary."""
+    """MSE / variance of y: 1 is as good as the mean of the test targets; nan where y does not vary.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Real targets.
+    mean : array of shape (n,)
+        Predicted means.
+    """
     variance = float(np.var(y))
     return float(mean_squared_error(y, mean)) / variance if variance > 0 else float("nan")
 
 
 def gaussian_nll(y: Array, mean: Array, std: Array) -> float:
-    """-mean log N(y; mean, std^2), in the unit of y."""
+    """-mean log N(y; mean, std^2), in the unit of y.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Real targets.
+    mean : array of shape (n,)
+        Predicted means.
+    std : array of shape (n,)
+        Predicted standard deviations.
+    """
     return float(-norm.logpdf(y, mean, std).mean())
 
 
 def class_scores(y: Array, p: Array, seen: Array | None = None) -> dict[str, float]:
-    """Every score of one task of a classification problem."""
+    """Every score of one task of a classification problem.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    seen : array of shape (C,), default=None
+        True for the classes that the task's training rows have; None skips their scores.
+    """
     functions: tuple[Callable[[Array, Array], float], ...] = (accuracy, nll, brier, ece, entropy_ratio)
     scores = {function.__name__: function(y, p) for function in functions}
     return scores if seen is None else {**scores, **unseen_class_scores(y, p, seen)}
 
 
 def real_scores(y: Array, mean: Array, std: Array) -> dict[str, float]:
-    """Every score of one task of a regression problem."""
+    """Every score of one task of a regression problem.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Real targets.
+    mean : array of shape (n,)
+        Predicted means.
+    std : array of shape (n,)
+        Predicted standard deviations.
+    """
     return {"rmse": rmse(y, mean), "nmse": nmse(y, mean), "nll": gaussian_nll(y, mean, std)}
 
 
 def per_task(task: Array, n_tasks: int, score: Callable[[Array], dict[str, float]]) -> list[dict[str, float]]:
-    """``score(rows)`` of every task, where rows are its row numbers; an empty dict where it has none."""
+    """``score(rows)`` of every task, where rows are its row numbers; an empty dict where it has none.
+
+    Parameters
+    ----------
+    task : array of shape (n,)
+        The task number of each row.
+    n_tasks : int
+        T, the number of tasks.
+    score : callable
+        Row numbers to scores.
+    """
     rows = [np.flatnonzero(task == t) for t in range(n_tasks)]
     return [score(task_rows) if len(task_rows) else {} for task_rows in rows]
 

@@ -71,7 +71,21 @@ SCALINGS: dict[str, Callable[[Array, Array], tuple[Array, Array]]] = {
 
 
 def fit_reference(design: Design, train: Problem, test: Problem, C: float | None, seed: int) -> LinearPrediction:
-    """Fit on ``train`` and predict the rows of ``test``; C None chooses it and the scaling by cross-validation."""
+    """Fit on ``train`` and predict the rows of ``test``; C None chooses it and the scaling by cross-validation.
+
+    Parameters
+    ----------
+    design : Design
+        One of ``REFERENCES``.
+    train : Problem
+        Training rows.
+    test : Problem
+        Rows to predict.
+    C : float or None
+        Inverse strength of the regularisation; None chooses it and the scaling by cross-validation.
+    seed : int
+        How the folds are drawn.
+    """
     fit = _classify if train.is_classification else _regress
     rows = {name: _rotated(design, train, test, scale) for name, scale in SCALINGS.items()}
     chosen: dict[str, Any] = {"C": C, "scaling": "norm"}

@@ -21,6 +21,13 @@ def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float
 
     At most 320 rows are looked at. None for a fit that inferred no structure: fewer than three tasks, another method or
     another preset.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    train : Labelled
+        The rows it was fitted to.
     """
     inferred = model.hyperparameters_
     if inferred.structure is None or inferred.scale is None or inferred.bias is None or len(model.tasks_) < 3:

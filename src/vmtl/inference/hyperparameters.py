@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from torch import Tensor
@@ -26,7 +26,8 @@ class Hyperparameters:
     width_factor : what the widths of q(w) were multiplied by in calibration.
     learning_rate_factor : what the learning rate of the settings was multiplied by.
     structure : who learns from whom before training, and how much: alpha (T, T), sharing r (T,), variance v (T,) and
-        the covariance B (T, T) of one weight across tasks.
+        the covariance B (T, T) of one weight across tasks; where they were inferred also beta (T, T), the positions of
+        the tasks, and intervals.
     """
 
     strategy: str | None = None
@@ -55,9 +56,26 @@ class Hyperparameters:
     def from_file(cls, numbers: dict[str, Any], tensors: dict[str, Tensor], n_tasks: int) -> Hyperparameters:
         """What ``to_json`` and ``to_tensors`` gave; names that this version does not know are ignored."""
         known = {field.name for field in fields(cls)} - {"structure"}
-        structure = TaskStructure(**tensors) if tensors else None
-        if structure is not None:
-            for name, dimensions in (("alpha", 2), ("sharing", 1), ("variance", 1), ("covariance", 2)):
-                if tensors[name].shape != (n_tasks,) * dimensions:
-                    raise ValueError(f"{name} of the structure does not have one number per task")
+        structure = _structure_from(tensors, n_tasks) if tensors else None
         return cls(**{name: value for name, value in numbers.items() if name in known}, structure=structure)
+
+
+def _structure_from(tensors: dict[str, Tensor], n_tasks: int) -> TaskStructure:
+    """The structure of ``n_tasks`` tasks that has these tensors, or a ValueError that says what is wrong with them."""
+    known = {field.name: tensors[field.name] for field in fields(TaskStructure) if field.name in tensors}
+    for field in fields(TaskStructure):
+        if field.default is MISSING and field.name not in known:
+            raise ValueError(f"the structure has no {field.name}")
+    for name, value in known.items():
+        if not _has_one_number_per_task(name, value.shape, n_tasks):
+            raise ValueError(f"{name} of the structure does not have one number per task")
+    return TaskStructure(**known)
+
+
+def _has_one_number_per_task(name: str, shape: tuple[int, ...], n_tasks: int) -> bool:
+    """Whether the shape is (T, Q) of positions; (T, T) of pairs of tasks, (T,) of tasks; (2, ...) of an interval."""
+    if name == "positions":
+        return len(shape) == 2 and shape[0] == n_tasks
+    of_pairs = name.removesuffix("_interval") in ("alpha", "beta", "covariance")
+    ends = (2,) if name.endswith("_interval") else ()
+    return shape == (*ends, *(n_tasks,) * (2 if of_pairs else 1))

@@ -82,11 +82,11 @@ class Predictor:
     @torch.no_grad()
     def probabilities(self, x: Array, task: Array) -> Probabilities:
         """Class probabilities of the rows ``x`` (n, D) of the tasks ``task`` (n,)."""
-        found = np.empty((len(task), self.q_w.mean.shape[1]), dtype=_numpy_dtype(self.dtype))
+        probabilities = np.empty((len(task), self.q_w.mean.shape[1]), dtype=_numpy_dtype(self.dtype))
         for rows, place, block, cell_task in self._blocks(x, task):
             p, _ = self._class_block(self.model.encoder(block, cell_task), cell_task, split=False)
-            found[rows] = p.flatten(0, 1)[place].cpu().numpy()
-        return Probabilities(found)
+            probabilities[rows] = p.flatten(0, 1)[place].cpu().numpy()
+        return Probabilities(probabilities)
 
     @torch.no_grad()
     def classes(self, x: Array, task: Array) -> ClassPrediction:
@@ -146,21 +146,21 @@ class Predictor:
             yield rows, place, block, tasks
 
     def _class_block(self, q_z: Posterior, task: Tensor, split: bool) -> tuple[Tensor, Tensor]:
-        """Probabilities (G, B, C) and, if ``split``, the mean entropy over draws (G, B)."""
+        """Probabilities (G, B, C) and the mean entropy over draws (G, B), which only means something if ``split``."""
         q_w = self.q_w.at(task)
         if self.mode == "mean" or not (q_z.stochastic or q_w.stochastic):
             p = (self.scale * affine(q_z.mean, q_w.mean)).softmax(-1)
             return p, entropy(p) if split else p
         if self.mode == "moment":
             return self._moment_block(q_z, q_w, split)
-        found, mixed = [], []
+        means, entropies = [], []
         for logits in self._logit_draws(q_z, q_w):  # one draw of w after the other stays in the cache
             p = logits.softmax(-1)
-            found.append(p.mean(1))
+            means.append(p.mean(1))
             if split:
-                mixed.append(entropy(p).mean(1))
-        p = torch.stack(found).mean(0)
-        return p, torch.stack(mixed).mean(0) if split else p
+                entropies.append(entropy(p).mean(1))
+        p = torch.stack(means).mean(0)
+        return p, torch.stack(entropies).mean(0) if split else p
 
     def _moment_block(self, q_z: Posterior, q_w: Posterior, split: bool) -> tuple[Tensor, Tensor]:
         """softmax(mean / sqrt(1 + k variance)), k = 0.2; draws of logits split the entropy.

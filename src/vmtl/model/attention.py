@@ -1,4 +1,16 @@
-"""Label-aware cross attention (Eq. 10): what every other task says about a row."""
+"""Label-aware cross attention (Eq. 10): what every other task says about a row.
+
+f(x_tn, D_i) = softmax(x_tn . D_ic^T / sqrt(d)) D_ic
+
+where
+    x_tn = a row of ``rows.x`` (n, D), the fixed features that the encoder reads; d = D
+    D_ic = the rows of task i that have the label c of n, ``keys`` (C, T, M)
+    f = ``mix(values, index)`` (B, T, F), for the features themselves or for anything that is affine in them
+
+Where we depart from the paper: regression has no labels, so the attention logits gain log k(y_n, y_j), k a Gaussian
+kernel on standardised targets, which for discrete targets and a small bandwidth is the label rule again. A row with
+sample weight 2 counts as two rows.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +28,8 @@ STORED = 64_000_000
 class Attention:
     """softmax over the rows j of task i of x_n . x_j / sqrt(d), restricted to rows with the label of n.
 
-    Features are fixed, so the weights are computed once per fit. In regression there are no labels; the
-    attention logits gain log k(y_n, y_j), k a Gaussian kernel on standardised targets, which for discrete
-    targets and a small bandwidth is the label rule again. A row with sample weight 2 counts as two rows.
-
-    A task never attends to itself. ``support`` (n, T) says which tasks have something to say about a row.
+    Features are fixed, so the weights are computed once per fit. A task never attends to itself. ``support`` (n, T)
+    says which tasks have something to say about a row.
     """
 
     def __init__(self, rows: Rows, bandwidth: float = 0.1) -> None:
@@ -34,9 +43,9 @@ class Attention:
         self._stored: Tensor | None = None
         if len(rows.y) * self.keys[0].numel() <= STORED:
             by_class, real = group_table(rows.label, rows.n_classes)
-            found = self._compute(by_class)
-            self._stored = found.new_zeros(len(rows.y), *found.shape[2:])
-            self._stored[by_class[real]] = found[real]
+            weights = self._compute(by_class)  # (C, R, T, M)
+            self._stored = weights.new_zeros(len(rows.y), *weights.shape[2:])
+            self._stored[by_class[real]] = weights[real]
 
     def mix(self, values: Tensor, index: Tensor, tasks: Tensor | None = None) -> Tensor:
         """The average of ``values`` (n, F) that task i offers each row of ``index`` (B,): (B, T, F).
@@ -48,8 +57,8 @@ class Attention:
         """
         label = self.rows.label[index]
         slots, real = group_table(label, self.rows.n_classes)  # (C, R) places in ``index``
-        own = index[slots]
-        weights = self._stored[own] if self._stored is not None else self._compute(own)  # (C, R, T, M)
+        rows = index[slots]  # (C, R)
+        weights = self._stored[rows] if self._stored is not None else self._compute(rows)  # (C, R, T, M)
         mixed = torch.matmul(weights.transpose(1, 2), values[self.keys])  # (C, T, R, F)
         slot = torch.empty_like(index)
         slot[slots[real]] = real.nonzero()[:, 1]

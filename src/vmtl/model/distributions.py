@@ -1,4 +1,11 @@
-"""Posteriors: a diagonal Gaussian, and a delta, so that deterministic methods need no second path."""
+"""Posteriors (Eq. 3): factorised Gaussians, and a delta, so that deterministic methods need no second path.
+
+q(Z_t, w_t) = q(w_t) prod_n q(z_tn | x_tn), each factor N(mean, diag(scale^2)) or a point mass at mean
+
+where
+    q(z_tn | x_tn) = ``q_z``, made by an encoder, (T, N, K)
+    q(w_t) = ``q_w``, made by a head, (T, C, K + 1)
+"""
 
 from __future__ import annotations
 
@@ -20,6 +27,7 @@ class Gaussian:
 
     @property
     def variance(self) -> Tensor:
+        """scale^2: (..., K)."""
         return self.scale.square()
 
     def rsample(self, noise: Tensor) -> Tensor:
@@ -49,6 +57,7 @@ class Gaussian:
         return -0.5 * (standardised + 2 * self.scale.log() + math.log(2 * math.pi)).sum(-1)
 
     def detach(self) -> Gaussian:
+        """The same law, through which no gradient passes."""
         return Gaussian(self.mean.detach(), self.scale.detach())
 
 
@@ -62,6 +71,7 @@ class Delta:
 
     @property
     def variance(self) -> Tensor:
+        """0: (..., K)."""
         return torch.zeros_like(self.mean)
 
     def rsample(self, noise: Tensor) -> Tensor:
@@ -73,9 +83,11 @@ class Delta:
         return Delta(self.mean[index])
 
     def times(self, factor: Tensor) -> Delta:
+        """The law of ``factor`` (positive) times a draw."""
         return Delta(factor * self.mean)
 
     def detach(self) -> Delta:
+        """The same point, through which no gradient passes."""
         return Delta(self.mean.detach())
 
 

@@ -1,8 +1,16 @@
-"""Encoders: fixed features of a row to the posterior q(z | x), shared by all tasks or one per task.
+"""Encoders: fixed features of a row to the posterior q(z | x) of Eq. 3, shared by all tasks or one per task.
 
-An encoder is an affine ``first`` layer followed by ``posterior``, because an affine layer commutes with
-the attention average of the z prior. ``group`` is the leading axis of every parameter: 1 when shared, T
-when each task has its own.
+q(z_tn | x_tn) = N(mean(x_tn), diag(scale(x_tn)^2))
+
+where
+    x_tn = ``x`` (T, N, D)
+    mean, scale = those of the posterior that ``forward`` returns, (T, N, K)
+
+An encoder is an affine ``first`` layer followed by ``posterior``, because an affine layer commutes with the attention
+average of the prior of z. ``groups`` is the length of the leading axis of every parameter: 1 when shared, T when each
+task has its own.
+
+Where we depart from the paper: its network is ``MlpEncoder``; the default's is ``KernelEncoder`` (docs/defaults.md).
 """
 
 from __future__ import annotations
@@ -66,9 +74,11 @@ class Encoder(nn.Module):
         self.latent_dim, self.dropout = latent_dim, dropout
 
     def first(self, x: Tensor, task: Tensor | None = None) -> Tensor:
+        """The affine part: (T, N, D) to (T, N, F)."""
         raise NotImplementedError
 
     def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
+        """q(z | x) from the output of ``first``: (T, N, K)."""
         raise NotImplementedError
 
     def forward(self, x: Tensor, task: Tensor | None = None, noise: Noise | None = None) -> Posterior:

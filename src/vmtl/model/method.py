@@ -13,14 +13,34 @@ from vmtl.model.task_weighting import WEIGHTINGS
 class Method:
     """What a method is, apart from how it is trained.
 
-    name, summary, reference : for people.
-    encoder : "shared" by all tasks, or "per task".
-    q_z, q_w : "delta" or "gaussian" posteriors of the representation and of the classifier.
-    prior_z, prior_w : a name in ``vmtl.model.priors``, or None.
-    head : "direct" parameters, or "amortised" from class means (VMTL-AC).
-    shared_head : one classifier for all tasks.
-    weighting : how the tasks' losses are summed.
-    shared_noise : regression with one noise for all tasks (a plain sum of squared errors).
+    A combination that means nothing, such as a KL prior on a point posterior, is a ``ValueError``.
+
+    Parameters
+    ----------
+    name : str
+        The name that people read.
+    summary : str
+        What it is, in a line.
+    reference : str
+        Where it comes from.
+    encoder : {"shared", "per task"}, default="shared"
+        One encoder for all tasks, or one for each.
+    q_z : {"delta", "gaussian"}, default="delta"
+        Posterior of the representation z of a row.
+    q_w : {"delta", "gaussian"}, default="delta"
+        Posterior of the classifier or regressor w of a task.
+    prior_z : {None, "standard_normal", "gumbel_mixture", "bottleneck"}, default=None
+        Prior of z; a Gaussian q_z needs one, a delta has none.
+    prior_w : {None, "standard_normal", "gumbel_mixture", "learned_gaussian", "tensor_normal"}, default=None
+        Prior of w; a Gaussian q_w needs one. "tensor_normal" is for a delta, the others for a Gaussian.
+    head : {"direct", "amortised"}, default="direct"
+        Whether w has parameters of its own, or is inferred from class means (VMTL-AC).
+    shared_head : bool, default=False
+        One classifier for all tasks.
+    weighting : {"equal", "uncertainty"}, default="equal"
+        How the tasks' losses are summed: by the objective's shares, or by learned uncertainty (Kendall et al.).
+    shared_noise : bool, default=False
+        Regression with one noise for all tasks, a plain sum of squared errors.
     """
 
     name: str

@@ -1,4 +1,17 @@
-"""Mixing weights alpha and beta: who learns from whom (Eq. 7)."""
+"""Mixing weights alpha and beta: who learns from whom (Eq. 7).
+
+alpha_ti = exp((log pi_ti + g_ti) / tau) / sum_{j != t} exp((log pi_tj + g_tj) / tau),   g = -log(-log u)
+
+where
+    log pi = ``log_pi`` (T, T), learned; the diagonal is never used
+    g = ``Noise.gumbel`` (T, T), u uniform on (0, 1)
+    tau = ``tau``, a number that a schedule lowers
+    alpha = what ``sample`` returns, (T, T); beta likewise
+
+Where we depart from the paper: one draw sits on few of many tasks, so the mean of ceil(T / 8) draws is taken; log pi
+may start where the evidence points (``start_from``) instead of at uniform weights; a fitted model reports
+softmax(log pi).
+"""
 
 from __future__ import annotations
 
@@ -32,11 +45,8 @@ def renormalise(weights: Tensor, mask: Tensor) -> Tensor:
 class Mixing(nn.Module):
     """Learned mixing weights of T tasks.
 
-    alpha_ti = exp((log pi_ti + g_ti) / tau) / sum_{j != t} exp((log pi_tj + g_tj) / tau)
-
-    where log pi = ``log_pi`` (T, T), g ~ Gumbel and tau the temperature. ``mode`` says how: ``gumbel`` as
-    above, ``learnable`` without noise, ``mean`` uniform. With fewer than three tasks there is nothing to
-    learn and no parameter exists. The diagonal is never used. ``start`` is where log pi begins.
+    ``mode`` says how: ``gumbel`` as in Eq. 7, ``learnable`` without noise, ``mean`` uniform. With fewer than three
+    tasks there is nothing to learn and no parameter exists. ``start`` is where log pi begins.
     """
 
     parameter_groups: ClassVar[ParameterGroups] = {"log_pi": "mixing"}

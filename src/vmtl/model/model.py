@@ -1,4 +1,14 @@
-"""The modules that a method names, put together."""
+"""The modules that a method names, put together (Eq. 2).
+
+p(Y_t, Z_t, w_t | X_t, others) = prod_n p(y_tn | z_tn, w_t) p(z_tn | x_tn, others) p(w_t | others)
+
+where
+    p(y | z, w) = ``likelihood``
+    p(w | others) = ``prior_w``, with alpha from ``mixing_w``
+    p(z | x, others) = the prior of z, with beta from ``mixing_z``: it needs the training rows, so it belongs to
+        ``vmtl.model.objective.Objective``, and a model is whole without it, for predictions
+    q(z | x), q(w) = ``encoder``, ``head``
+"""
 
 from __future__ import annotations
 
@@ -27,13 +37,14 @@ class Layout:
 
     class_mask: Tensor  # (T, C)
     task_rows: Tensor  # (T,) N_t
-    size_in: int
+    size_in: int  # D, of the features that the encoder reads
     is_classification: bool
     spread: Tensor  # (G, F) deviation of the features
     statistics: Tensor  # (T, C, D) what an amortised head reads
 
     @classmethod
     def of(cls, rows: Rows, spread: Tensor) -> Layout:
+        """The layout of these training rows."""
         return cls(
             rows.class_mask,
             rows.task_weight,
@@ -59,7 +70,17 @@ def effective_method(method: Method, settings: Settings) -> Method:
 
 
 class Model(nn.Module):
-    """A method on a problem of T tasks and C outputs."""
+    """A method on a problem of T tasks and C outputs: what is trained, and what predicts.
+
+    Parameters
+    ----------
+    method : Method
+        What the parts are.
+    settings : Settings
+        How they are sized and read.
+    layout : Layout
+        The problem's shapes; no rows. The weights start at 0 until ``reset`` or ``load_state_dict``.
+    """
 
     class_mask: Tensor
     task_rows: Tensor
@@ -107,6 +128,7 @@ class Model(nn.Module):
                 mixing.requires_grad_(False)
 
     def prior_settings(self) -> PriorSettings:
+        """How the priors of this model are read."""
         settings = self.settings
         return PriorSettings(
             sharing=settings.sharing,
@@ -155,6 +177,7 @@ class Model(nn.Module):
 
     @property
     def logit_scale(self) -> Tensor:
+        """s0, by which logits are w . [z; 1] times: ()."""
         return self.log_logit_scale.exp()
 
     def q_w(self, alpha: Tensor | None = None, noise: Noise | None = None) -> Posterior:

@@ -1,5 +1,7 @@
 """The objective (Eq. 5 and 11), term by term and task by task.
 
+Minimising the KL of Eq. 4 from q to the true posterior is maximising the lower bound of Eq. 5, on draws Eq. 11:
+
 loss_t = mean_n [ NLL_tn + kl_scale_z KL_z,tn ] + (kl_scale_w KL_w,t + entropy_weight C K KL(alpha_t || start_t)) / N_t
 
 where

@@ -1,4 +1,13 @@
-"""Losses of the tasks to one scalar."""
+"""Losses of the tasks to one scalar: the outer sum of Eq. 11.
+
+loss = sum_t share_t loss_t
+
+where
+    loss_t = ``losses`` (T,), of ``vmtl.model.objective``
+    share_t = ``share`` (T,), sums to 1: tasks alike, or by their rows
+
+Learned weights (Kendall et al., 2018) are the baselines', not the paper's.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,15 @@ def with_ends(value: float, interval: tuple[float, float] | None) -> str:
 
 
 def arrows(weights: pd.DataFrame, interval: MapInterval | None = None) -> list[Arrow]:
-    """The off-diagonal entries of a (T, T) DataFrame, largest first; none for a method without mixing weights."""
+    """The off-diagonal entries of a (T, T) DataFrame, largest first; none for a method without mixing weights.
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    interval : pair of DataFrames of shape (T, T), default=None
+        Lower and upper ends of the weights, such as ``alpha_interval_``.
+    """
     values, names = np.asarray(weights), [str(name) for name in weights.index]
     if not values.any():
         return []
@@ -75,7 +83,13 @@ def arrows(weights: pd.DataFrame, interval: MapInterval | None = None) -> list[A
 
 
 def even_weight(n_tasks: int) -> float:
-    """1 / (T - 1): the weight of every other task for a learner that prefers none."""
+    """1 / (T - 1): the weight of every other task for a learner that prefers none.
+
+    Parameters
+    ----------
+    n_tasks : int
+        T, the number of tasks.
+    """
     return 1 / max(n_tasks - 1, 1)
 
 
@@ -88,7 +102,25 @@ def fit_control(
     seed: int = 0,
     done: Callable[[], None] = lambda: None,
 ) -> Control:
-    """Refit ``model`` on training rows with shuffled tasks, and with targets shuffled inside each task."""
+    """Refit ``model`` on training rows with shuffled tasks, and with targets shuffled inside each task.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    X : array-like, sparse matrix or DataFrame of shape (n, D)
+        Training rows.
+    y : array of shape (n,)
+        Their targets.
+    tasks : array of shape (n,)
+        Their tasks.
+    repeats : int, default=3
+        Refits of each kind.
+    seed : int, default=0
+        Where the draw comes from.
+    done : callable, optional
+        Called after every refit.
+    """
     rng = np.random.default_rng(seed)
     shuffled, unrelated = [], []
     for _ in range(repeats):

@@ -78,7 +78,17 @@ class Finding:
 def read_map(
     weights: pd.DataFrame, interval: MapInterval | None = None, control: Control | None = None
 ) -> Finding | None:
-    """What a (T, T) map says; None for a method without mixing weights."""
+    """What a (T, T) map says; None for a method without mixing weights.
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    interval : pair of DataFrames of shape (T, T), default=None
+        Lower and upper ends of the weights, such as ``alpha_interval_``.
+    control : Control, default=None
+        Refits whose tasks mean nothing, if there are any.
+    """
     every, even = arrows(weights, interval), even_weight(len(weights))
     if not every:
         return None
@@ -94,7 +104,15 @@ def read_map(
 
 
 def read_model(model: BaseMultiTask, control: Control | None = None) -> Finding | None:
-    """What the map alpha of a fitted model says."""
+    """What the map alpha of a fitted model says; None for a method without mixing weights.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    control : Control, default=None
+        Refits whose tasks mean nothing, if there are any.
+    """
     return read_map(model.alpha_, getattr(model, "alpha_interval_", None), control)
 
 
@@ -109,7 +127,17 @@ def strengths(model: BaseMultiTask) -> dict[str, str]:
 def clear_arrows(
     weights: pd.DataFrame, control: Control | None = None, interval: MapInterval | None = None
 ) -> list[Arrow]:
-    """The arrows that are more than even beyond doubt, strongest first; none unless the map is clear."""
+    """The arrows that are more than even beyond doubt, strongest first; none unless the map is clear.
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    control : Control, default=None
+        Refits whose tasks mean nothing, if there are any.
+    interval : pair of DataFrames of shape (T, T), default=None
+        Lower and upper ends of the weights, such as ``alpha_interval_``.
+    """
     found = read_map(weights, interval, control)
     return found.preferred if found is not None and found.answer == "clear" else []
 

@@ -31,10 +31,24 @@ def render(
 ) -> str:
     """The page as text.
 
-    model : a fitted estimator; evidence : its predictions on labelled rows.
-    others : predictions of other methods on the same rows; control : refits whose tasks mean nothing.
-    facts : what to say about origin: files, versions, seed, command; warnings : what to say before all else.
-    worth : what left-out training rows cost under four structures, of ``vmtl.evaluation.structure_worth_of``.
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    evidence : Evidence
+        Its predictions on labelled rows.
+    others : mapping of str to Evidence, default=None
+        Predictions of other methods for the same rows, by name.
+    control : Control, default=None
+        Refits whose tasks mean nothing.
+    facts : mapping, default=None
+        What to say about the origin: files, versions, seed, command.
+    title : str, default="Multi-task report"
+        The heading of the page.
+    warnings : sequence of str, default=()
+        What to say before all else.
+    worth : mapping of str to float, default=None
+        What left-out training rows cost under four structures, from ``vmtl.evaluation.structure_worth_of``.
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup

@@ -42,12 +42,25 @@ def extract_features(
 ) -> Extraction:
     """Compute a feature vector for each image of a folder ``<Domain>/<Class>/*.jpg`` or of an image loader.
 
-    backbone : ``efficientnet_lite0``, ``vgg16`` (with ``weights``), ``onnx:FILE``, ``timm:NAME``, a ``Backbone``.
-    cache : folder that keeps features, so that a stopped pass goes on; default: the user's cache folder.
-    skip_broken : leave out images that cannot be read and list them, instead of stopping at the first.
-
     The features may exceed the memory: they are written to a nameless file in the cache folder, which ``problem.X``
     maps read-only and which vanishes with it.
+
+    Parameters
+    ----------
+    images : Problem or path
+        A folder ``<Domain>/<Class>/*.jpg``, or what an image loader gave.
+    backbone : str or Backbone, default="efficientnet_lite0"
+        ``efficientnet_lite0``, ``vgg16`` (with ``weights``), ``onnx:FILE`` or ``timm:NAME``.
+    weights : path, default=None
+        A local checkpoint.
+    cache : path, default=None
+        A folder that keeps features, so that a stopped pass goes on; None is the user's cache folder.
+    skip_broken : bool, default=False
+        Leave out images that cannot be read and list them, instead of stopping at the first.
+    progress : bool, default=False
+        Show a progress bar on standard error.
+    n_threads : int, default=None
+        Threads of the backbone; None is all cores.
     """
     start = time.monotonic()
     problem = images if isinstance(images, Problem) else image_folder(images)

@@ -71,3 +71,12 @@ def test_the_command_recomputes_a_corrupt_last_line(
     assert "is damaged; its job will be computed again" in said
     assert "7 found done, 1 computed" in said
     assert bench.records(tmp_path) == uninterrupted
+
+
+def test_a_torn_end_is_told_to_the_next_run(tmp_path: Path) -> None:
+    """It is read before it is dropped."""
+    write(tmp_path, "a", "b")
+    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:-10])
+    with open_records(tmp_path) as (_, loaded):
+        assert "Line 2" in loaded.problems[0]
+    assert load_records(tmp_path).problems == ()

@@ -9,10 +9,9 @@ from torch.nn import functional as F
 
 from helpers.toys import toy
 from vmtl.inference.exact.posterior import Dual, solve_classifier, solve_regression
-from vmtl.inference.exact.task_similarity import uniform_similarity
-from vmtl.inference.exact.task_structure import structure_of
+from vmtl.inference.exact.task_structure import exchangeable
 
-B = structure_of(uniform_similarity(3), 0.7).covariance
+B = exchangeable(3, 0.7).covariance
 ROWS = toy([6, 4, 5]).rows()
 SCALE, NOISE = 1.3, 0.4
 

@@ -1,4 +1,4 @@
-"""Scale and correlation of a classifier, where the truth is known."""
+"""The scale of a classifier, where the truth is known."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from torch.nn import functional as F
 from helpers.toys import toy
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact.leave_one_out import SCALE_RANGE
 from vmtl.inference.exact.posterior import solve_classifier
-from vmtl.inference.exact.strength import choose_strength, left_out_loss
-from vmtl.inference.exact.task_similarity import uniform_similarity
-from vmtl.inference.exact.task_structure import structure_of
+from vmtl.inference.exact.strength import LOG_SCALE, choose_scale, left_out_loss
+from vmtl.inference.exact.task_structure import exchangeable
 
 
 def noisy_classes(signal: float, correlation: float, seed: int = 0) -> Rows:
@@ -27,39 +27,35 @@ def noisy_classes(signal: float, correlation: float, seed: int = 0) -> Rows:
     return Rows(*(torch.as_tensor(v) for v in (x, y, task, np.ones(200))), 10, 2, True)
 
 
-def chosen(rows: Rows, similarity: torch.Tensor) -> tuple[float, float]:
-    """rho and the scale of a classifier."""
-    begin = replace(ASSUMED, scale=4.0)
-    return choose_strength(rows, begin, lambda rho: structure_of(similarity, rho).covariance, 0)
+def chosen(rows: Rows, correlation: float, start: float = 4.0) -> float:
+    covariance = exchangeable(rows.n_tasks, correlation).covariance
+    return choose_scale(rows, replace(ASSUMED, scale=start), covariance, 0)
 
 
 def test_the_scale_follows_the_signal():
-    faint, clear = (
-        np.mean([chosen(noisy_classes(s, 0.95, k), uniform_similarity(10))[1] for k in range(3)]) for s in (0.5, 20)
-    )
+    faint, clear = (np.mean([chosen(noisy_classes(s, 0.95, k), 0.95) for k in range(2)]) for s in (0.5, 20))
     assert 4 * faint < clear
 
 
-def test_what_a_task_has_of_its_own_follows_the_relatedness():
-    """s sqrt(1 - rho), the prior deviation of a task's weights from what it shares."""
+def test_the_search_goes_down_to_the_best_place():
+    rows, b = noisy_classes(0.5, 0.5), exchangeable(10, 0.5).covariance
 
-    def private(correlation: float, seed: int) -> float:
-        rho, scale = chosen(noisy_classes(10.0, correlation, seed), uniform_similarity(10))
-        return scale * (1 - rho) ** 0.5
+    def loss(scale: float) -> float:
+        return left_out_loss(rows, b, scale) + 0.5 * ((np.log(scale) - LOG_SCALE[0]) / LOG_SCALE[1]) ** 2
 
-    unrelated, related = (np.mean([private(rho, k) for k in range(3)]) for rho in (0.0, 0.98))
-    assert 2 * related < unrelated
+    assert loss(chosen(rows, 0.5)) < loss(4.0)
+    near = chosen(rows, 0.5, start=0.4)  # near its best place the search ends there
+    assert loss(near) <= min(loss(near * 2**0.5), loss(near / 2**0.5)) + 1e-9
 
 
-def test_tasks_that_share_nothing_have_only_their_scale_chosen():
-    rho, scale = chosen(noisy_classes(5.0, 0.5), torch.eye(10, dtype=torch.float64))
-    assert rho == pytest.approx(0.9)
-    assert scale != 4.0
+def test_the_scale_stays_in_its_range():
+    assert chosen(noisy_classes(50.0, 0.95), 0.95, start=SCALE_RANGE[1]) <= SCALE_RANGE[1]
+    assert chosen(noisy_classes(0.0, 0.0), 0.0, start=SCALE_RANGE[0]) >= SCALE_RANGE[0]
 
 
 def test_the_loss_of_left_out_rows_is_close_to_refitting():
     rows = toy([8, 7], classes=2, spread=2.0).rows()
-    b = structure_of(uniform_similarity(2), 0.8).covariance
+    b = exchangeable(2, 0.8).covariance
     total = 0.0
     for n in range(15):
         rest = rows.take(torch.tensor([m for m in range(15) if m != n]))

@@ -1,95 +1,290 @@
-"""The structure of the tasks: the exact conditional, opting out, and known groups of tasks."""
+"""The structure of the tasks: the exact conditional of B, intervals, and known groups of tasks."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
+from torch.distributions import MultivariateNormal
 
 from helpers.toys import toy
 from vmtl import MultiTaskClassifier
+from vmtl.data.rows import Rows
 from vmtl.datasets import make_task_groups
 from vmtl.inference.exact import task_structure
 from vmtl.inference.exact.kernel_selection import ASSUMED
-from vmtl.inference.exact.task_similarity import uniform_similarity
-from vmtl.inference.exact.task_structure import infer_structure, structure_of
+from vmtl.inference.exact.task_structure import (
+    LEAST_SCALE,
+    WeightPrior,
+    conditional,
+    exchangeable,
+    infer_prior,
+    infer_structure,
+    mean_correlation,
+    resemblance,
+    structure_of,
+)
+from vmtl.model.mixing import TaskStructure
+
+#: Correlations of four tasks; no weight of a conditional is negative.
+B = torch.tensor([[1, 0.6, 0.3, 0.3], [0.6, 1, 0.4, 0.3], [0.3, 0.4, 1, 0.5], [0.3, 0.3, 0.5, 1]], dtype=torch.float64)
+#: Task 1 stands between tasks 0 and 2, which correct it by negative weights for each other.
+CORRECTING = torch.tensor([[1, 0.7, 0.3], [0.7, 1, 0.7], [0.3, 0.7, 1]], dtype=torch.float64)
+
+
+def draw_weights(covariance: Tensor, draws: int = 400_000) -> Tensor:
+    """(draws, T) weights of all tasks."""
+    torch.manual_seed(0)
+    law = MultivariateNormal(torch.zeros(len(covariance), dtype=torch.float64), covariance)
+    return law.sample((draws,))
+
+
+def group_rows(rows_each: int, seed: int = 0, grouped: bool = True, classes: int = 2, own: float = 0.0) -> Rows:
+    """Six tasks, each with a rule of its ``own`` besides; the second three lie elsewhere and differ if ``grouped``."""
+    generator = torch.Generator().manual_seed(seed)
+    task = torch.arange(6).repeat_interleave(rows_each)
+    second = (task >= 3) & grouped
+    x = torch.randn(len(task), 4, generator=generator, dtype=torch.float64)
+    rules = own * torch.randn(6, 4, generator=generator, dtype=torch.float64)
+    signal = torch.where(second, x[:, 1], x[:, 0]) + (x * rules[task]).sum(1)
+    y = signal + 0.3 * torch.randn(len(task), generator=generator, dtype=torch.float64)
+    x[:, 3] += torch.where(second, 2.0, 0.0)
+    label = (y > 0).long() if classes else y
+    return Rows(x, label, task, torch.ones(len(y), dtype=torch.float64), 6, max(1, classes), bool(classes))
+
+
+def test_alpha_is_the_conditional_of_the_precision_matrix() -> None:
+    structure = structure_of(B)
+    precision = torch.linalg.inv(B)
+    weights = -precision / precision.diagonal()[:, None]
+    weights.fill_diagonal_(0)
+    assert weights.min() >= 0
+    torch.testing.assert_close(structure.sharing[:, None] * structure.alpha, weights)
+    torch.testing.assert_close(structure.variance, 1 / precision.diagonal())
+    torch.testing.assert_close(structure.alpha.sum(1), torch.ones(4, dtype=torch.float64))
+
+
+def test_alpha_is_the_regression_of_a_task_on_the_others() -> None:
+    structure, drawn = structure_of(B), draw_weights(B)
+    for t in range(4):
+        others = [i for i in range(4) if i != t]
+        solution = torch.linalg.lstsq(drawn[:, others], drawn[:, t, None]).solution[:, 0]
+        torch.testing.assert_close(structure.sharing[t] * structure.alpha[t, others], solution, atol=0.01, rtol=0)
+        residual = drawn[:, t] - drawn[:, others] @ solution
+        assert float(residual.var()) == pytest.approx(float(structure.variance[t]), rel=0.02)
+
+
+def test_negative_weights_count_as_none_and_the_rest_is_the_best_mixture() -> None:
+    precision = torch.linalg.inv(CORRECTING)
+    assert precision[0, 2] > 0  # a negative weight
+    structure, drawn = structure_of(CORRECTING), draw_weights(CORRECTING)
+    assert (structure.alpha >= 0).all()
+    assert structure.alpha[0].tolist() == [0, 1, 0]
+    mixture = drawn @ structure.alpha.T  # u_t
+    slope = (mixture * drawn).mean(0) / mixture.square().mean(0)
+    assert slope.max() > 1  # of the task between the others; nobody follows by more than 1
+    torch.testing.assert_close(structure.sharing, slope.clamp(0, 1), atol=0.01, rtol=0)
+    rest = (drawn - structure.sharing * mixture).var(0)
+    torch.testing.assert_close(structure.variance, rest, rtol=0.02, atol=0)
 
 
 @pytest.mark.parametrize("n_tasks", [2, 3, 7])
-def test_tasks_all_alike_have_the_conditional_of_the_exact_model(n_tasks):
-    rho = 0.8
-    structure = structure_of(uniform_similarity(n_tasks), rho)
-    b = (1 - rho) * torch.eye(n_tasks, dtype=torch.float64) + rho
-    torch.testing.assert_close(structure.covariance, b)
-    precision = torch.linalg.inv(b)
-    torch.testing.assert_close(structure.variance, 1 / precision.diagonal())
-    weights = -(precision / precision.diagonal()[:, None])
-    weights.fill_diagonal_(0)
-    torch.testing.assert_close(structure.sharing[:, None] * structure.alpha, weights)
+@pytest.mark.parametrize("rho", [0.1, 0.8])
+def test_tasks_all_alike_have_the_closed_form(n_tasks: int, rho: float) -> None:
+    structure = exchangeable(n_tasks, rho)
+    r = (n_tasks - 1) * rho / (1 + (n_tasks - 2) * rho)
+    even = (1 - torch.eye(n_tasks, dtype=torch.float64)) / (n_tasks - 1)
+    torch.testing.assert_close(structure.alpha, even)
+    torch.testing.assert_close(structure.sharing, torch.full((n_tasks,), r, dtype=torch.float64))
+    torch.testing.assert_close(structure.variance, torch.full((n_tasks,), 1 - r * rho, dtype=torch.float64))
+    assert mean_correlation(structure.covariance) == pytest.approx(rho)
 
 
-def test_one_task_alone_shares_nothing():
-    structure = structure_of(uniform_similarity(1), 0.9)
-    assert (structure.alpha == 0).all()
-    assert structure.sharing.tolist() == [0.0]
-    assert structure.variance.tolist() == [1.0]
+def test_many_structures_at_once_are_the_same_as_one_by_one() -> None:
+    together = conditional(torch.stack([B, B.flip(0).flip(1)]))
+    for part, alone in zip(together, conditional(B), strict=True):
+        torch.testing.assert_close(part[0], alone)
 
 
-def test_a_task_unlike_all_others_opts_out_and_is_not_asked():
-    s = uniform_similarity(5)
-    s[4, :4] = s[:4, 4] = -0.5
-    structure = structure_of(s, 0.9)
-    assert structure.sharing[4] < 0.01
-    assert structure.variance[4] > 0.99
-    assert structure.alpha[:4, 4].max() < 1e-3
-    assert structure.sharing[:4].min() > 0.8
-    assert torch.linalg.eigvalsh(structure_of(s.clamp_min(0), 0.9).covariance).min() > 0
-
-
-def test_structure_permutes_with_the_tasks():
-    s = torch.rand(4, 4, dtype=torch.float64)
-    s = (s + s.T) / 2
-    s.fill_diagonal_(1)
+def test_structure_permutes_with_the_tasks() -> None:
     order = torch.tensor([2, 0, 3, 1])
-    one, other = structure_of(s, 0.7), structure_of(s[order][:, order], 0.7)
+    one, other = structure_of(B), structure_of(B[order][:, order])
     torch.testing.assert_close(other.alpha, one.alpha[order][:, order])
     torch.testing.assert_close(other.sharing, one.sharing[order])
 
 
-def test_groups_are_found_and_the_adversary_is_ignored():
-    """Two groups of five, one unrelated task and one with flipped labels; three draws."""
+def test_independent_tasks_and_one_task_share_nothing() -> None:
+    for n_tasks in (1, 4):
+        structure = structure_of(torch.eye(n_tasks, dtype=torch.float64))
+        assert structure.sharing.tolist() == [0.0] * n_tasks
+        assert structure.variance.tolist() == [1.0] * n_tasks
+    assert structure_of(torch.eye(1, dtype=torch.float64)).alpha.tolist() == [[0.0]]
+    assert mean_correlation(torch.eye(1)) == 0
+
+
+def test_resemblance_is_a_softmax_of_distances() -> None:
+    distances = torch.tensor([[0, 1, 3], [1, 0, 2], [3, 2, 0]], dtype=torch.float64)
+    beta = resemblance(distances)
+    assert beta.diagonal().tolist() == [0, 0, 0]
+    assert float(beta[0, 1]) == pytest.approx(np.exp(-1) / (np.exp(-1) + np.exp(-3)))
+    torch.testing.assert_close(beta.sum(1), torch.ones(3, dtype=torch.float64))
+
+
+# ------------------------------------------------------------------ inference
+
+
+def test_what_may_be_shared_decides() -> None:
+    rows = group_rows(20)
+    eye = torch.eye(6, dtype=torch.float64)
+    independent, no_ridge = infer_structure(rows, "independent", 0)
+    assert torch.equal(independent.covariance, eye)
+    assert no_ridge is None
+    uniform = infer_structure(rows, "uniform", 0)[0]
+    between = uniform.covariance[~eye.bool()]
+    torch.testing.assert_close(between, between[:1].expand(30))
+    assert 0 < float(between[0]) < 1
+    probable, averaged = (infer_structure(rows, kind, 0)[0] for kind in ("most probable", "averaged"))
+    for inferred in (probable, averaged):
+        assert inferred.alpha[:3, 3:].sum(1).max() < 0.3
+    assert not torch.allclose(probable.covariance, averaged.covariance, atol=1e-6)
+    assert not torch.allclose(probable.covariance, uniform.covariance, atol=1e-2)
+
+
+def test_the_average_is_between_the_readings_and_the_most_probable_is_one_of_them() -> None:
+    rows = group_rows(12, seed=1)
+    readings: list[Any] = []
+    original = task_structure.read_structure
+
+    def keep(*arguments: Any) -> Any:
+        readings.extend(original(*arguments))
+        return readings
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(task_structure, "read_structure", keep)
+        averaged = infer_structure(rows, "averaged", 0)[0]
+    probable = infer_structure(rows, "most probable", 0)[0]
+    distances = torch.cdist(averaged.positions, averaged.positions).square()
+    tables = torch.stack([reading.covariance(distances) for reading in readings])
+    assert (averaged.covariance >= tables.amin(0) - 1e-9).all()
+    assert (averaged.covariance <= tables.amax(0) + 1e-9).all()
+    best = max(range(3), key=lambda k: readings[k].log_probability)
+    torch.testing.assert_close(probable.covariance, tables[best])
+
+
+@pytest.mark.parametrize("kind", ["uniform", "averaged", "most probable"])
+def test_one_and_two_tasks_have_nothing_to_choose(kind: Any) -> None:
+    alone, ridge = infer_structure(toy([9], classes=2).rows(), kind, 0)
+    assert alone.covariance.tolist() == [[1.0]]
+    assert ridge is None
+    pair, ridge = infer_structure(toy([9, 12], classes=2).rows(), kind, 0)
+    assert pair.alpha.tolist() == [[0.0, 1.0], [1.0, 0.0]]
+    assert 0 < float(pair.covariance[0, 1]) < 1
+    assert ridge is not None
+    for structure in (alone, pair):
+        assert structure.alpha_interval is structure.positions is structure.beta is None
+
+
+def intervals_of(rows: Rows) -> TaskStructure:
+    return infer_structure(rows, "averaged", 0)[0]
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_intervals_contain_the_estimates(classes: int, grouped: bool) -> None:
+    """Most of them: an estimate is of the mean of B, an interval of draws."""
+    off = ~torch.eye(6, dtype=torch.bool)
+    for seed in range(2):
+        found = intervals_of(group_rows(15, seed, grouped, classes))
+        for name, mask in (("alpha", off), ("beta", off), ("sharing", torch.ones(6, dtype=torch.bool))):
+            low, high = getattr(found, f"{name}_interval")
+            estimate = getattr(found, name)
+            assert (low <= high).all()
+            assert low.min() >= 0
+            assert high.max() <= 1 + 1e-9
+            inside = (low - 0.02 <= estimate) & (estimate <= high + 0.02)
+            assert inside[mask].double().mean() >= 0.8, name
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_intervals_are_wide_with_few_rows_and_narrow_with_many(grouped: bool) -> None:
+    """A flat map and one that nobody knows are different answers."""
+
+    def width(rows_each: int, name: str) -> float:
+        widths = []
+        for seed in range(3):
+            low, high = getattr(intervals_of(group_rows(rows_each, seed, grouped, own=0.3)), f"{name}_interval")
+            widths.append(float((high - low).mean()))
+        return sum(widths) / 3
+
+    for name in ("alpha", "beta"):
+        assert width(300, name) < 0.75 * width(4, name), name
+
+
+def test_tasks_dealt_at_random_have_an_even_map_within_the_intervals() -> None:
+    found = intervals_of(group_rows(15, grouped=False))
+    assert found.alpha_interval is not None
+    low, high = found.alpha_interval
+    off = ~torch.eye(6, dtype=torch.bool)
+    assert ((low <= 0.2 + 1e-6) & (high >= 0.2 - 1e-6))[off].double().mean() > 0.95
+
+
+def test_inference_does_not_depend_on_the_names_of_tasks() -> None:
+    rows = group_rows(15)
+    order = torch.tensor([4, 0, 3, 5, 1, 2])
+    one = intervals_of(rows)
+    other = intervals_of(Rows(rows.x, rows.y, order[rows.task], rows.weight, 6, 2, True))
+    torch.testing.assert_close(other.alpha[order][:, order], one.alpha, atol=1e-3, rtol=0)
+    torch.testing.assert_close(other.sharing[order], one.sharing, atol=1e-3, rtol=0)
+
+
+def test_a_regression_takes_scale_and_noise_of_its_structure() -> None:
+    """The noise of the rows is known: .3, in units of the target."""
+    rows = group_rows(40, classes=0)
+    prior = infer_prior(rows, ASSUMED, "averaged", 0)
+    assert isinstance(prior, WeightPrior)
+    assert prior.noise == pytest.approx(0.3, rel=0.15)
+    assert prior.correlation == pytest.approx(mean_correlation(prior.structure.covariance))
+    louder = infer_prior(Rows(rows.x, 5 * rows.y, rows.task, rows.weight, 6, 1, False), ASSUMED, "averaged", 0)
+    assert louder.noise == pytest.approx(5 * prior.noise, rel=1e-3)
+    assert louder.scale == pytest.approx(5 * prior.scale, rel=1e-3)
+
+
+def test_a_constant_target_has_hardly_any_scale() -> None:
+    rows = group_rows(10, classes=0)
+    constant = Rows(rows.x, torch.zeros_like(rows.y), rows.task, rows.weight, 6, 1, False)
+    prior = infer_prior(constant, ASSUMED, "averaged", 0)
+    assert prior.scale == prior.noise == LEAST_SCALE
+    assert prior.structure.covariance.isfinite().all()
+
+
+def test_a_classifier_chooses_its_scale_under_the_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Tensor] = []
+
+    def choose(rows: Rows, kernel: object, covariance: Tensor, seed: int) -> float:
+        given.append(covariance)
+        return 2.5
+
+    monkeypatch.setattr(task_structure, "choose_scale", choose)
+    prior = infer_prior(group_rows(10), ASSUMED, "averaged", 0)
+    assert (prior.scale, prior.noise) == (2.5, ASSUMED.noise)
+    assert torch.equal(given[0], prior.structure.covariance)
+
+
+def test_groups_are_found_and_the_adversary_is_ignored() -> None:
+    """Two groups of five, one unrelated task and one with flipped labels; two draws."""
     inside, received = [], []
-    for seed in range(3):
+    for seed in range(2):
         drawn = make_task_groups(seed)
         problem, train, group = drawn.problem, drawn.split.train, drawn.group
-        model = MultiTaskClassifier(max_steps=30, random_state=0)
+        model = MultiTaskClassifier(max_steps=2, random_state=0)
         model.fit(problem.X[train], problem.y[train], tasks=problem.tasks[train])
         names = list(problem.task_names)
         alpha = model.alpha_.loc[names, names].to_numpy()
         grouped = np.flatnonzero((group == 0) | (group == 1))
         inside += [alpha[t, group == group[t]].sum() for t in grouped]
-        assert (model.sharing_.index == model.alpha_.index).all()
-        assert model.sharing_.between(0, 1).all()
         received.append(alpha[group != -1][:, group == -1].mean())
     assert np.mean(inside) > 0.85
     assert np.mean(received) < 0.08
-
-
-def test_tasks_that_share_nothing_are_independent_whatever_their_correlation():
-    structure = structure_of(torch.eye(4, dtype=torch.float64), 0.9)
-    assert torch.equal(structure.covariance, torch.eye(4, dtype=torch.float64))
-    assert structure.sharing.tolist() == [0.0] * 4
-    assert structure.variance.tolist() == [1.0] * 4
-
-
-def test_a_regression_keeps_the_scale_and_the_correlation_of_the_kernel():
-    prior = infer_structure(toy([8, 9, 7]).rows(), ASSUMED, "uniform", 0)
-    assert (prior.correlation, prior.scale) == (ASSUMED.correlation, ASSUMED.scale)
-    torch.testing.assert_close(prior.structure.covariance, structure_of(uniform_similarity(3), 0.9).covariance)
-
-
-def test_a_classifier_chooses_them_again(monkeypatch):
-    monkeypatch.setattr(task_structure, "choose_strength", lambda rows, kernel, covariance, seed: (0.5, 2.0))
-    prior = infer_structure(toy([8, 9, 7], classes=2).rows(), ASSUMED, "uniform", 0)
-    assert (prior.correlation, prior.scale) == (0.5, 2.0)
-    torch.testing.assert_close(prior.structure.covariance, structure_of(uniform_similarity(3), 0.5).covariance)

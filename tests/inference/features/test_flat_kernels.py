@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from vmtl.inference.exact.selection import CLASSES
 
-from vmtl.inference.features.kernel_map import CANDIDATES, KernelMap
+from vmtl.inference.exact.leave_one_out import CLASSES
+from vmtl.inference.features.candidate_kernels import CANDIDATES, centred_kernels
+from vmtl.inference.features.kernel_map import KernelMap
 
 
 def rows(scale: float) -> torch.Tensor:
@@ -18,7 +19,7 @@ def rows(scale: float) -> torch.Tensor:
 @pytest.mark.parametrize("standardise", [False, True])
 def test_features_are_as_large_in_single_precision_as_in_double(scale: float, standardise: bool) -> None:
     x = rows(scale).float()
-    learned = KernelMap.learn(x, torch.ones(40), standardise).mix(CLASSES.shares(), 40)
+    learned = KernelMap.learn(x, torch.ones(40), CLASSES.shares(), standardise=standardise, size_out=40)
     double = learned(x.double()[None])
     single = learned.to(torch.float32)(x[None])
     assert single.isfinite().all()
@@ -29,15 +30,15 @@ def test_features_are_as_large_in_single_precision_as_in_double(scale: float, st
 def test_equal_rows_have_no_kernel() -> None:
     """Rounding leaves 1e-16 of every difference; a kernel divided by that would be noise."""
     x = rows(1.0)[:1].expand(40, 4) / 3
-    learned = KernelMap.learn(x, torch.rand(40, generator=torch.Generator().manual_seed(0)), False)
+    weight = torch.rand(40, generator=torch.Generator().manual_seed(0))
     gauss = [kind != "linear" for _, kind, _ in CANDIDATES]
-    assert learned.centred_kernels()[gauss].count_nonzero() == 0
-    learned.mix(CLASSES.shares(), 40)
+    assert centred_kernels(x, weight, False)[gauss].count_nonzero() == 0
+    learned = KernelMap.learn(x, weight, CLASSES.shares(), standardise=False, size_out=40)
     assert learned.coefficient[0, gauss].count_nonzero() == 0
 
 
 def test_an_ordinary_kernel_has_mean_diagonal_one() -> None:
     weight = torch.rand(40, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    kernels = KernelMap.learn(rows(1.0), weight, True).centred_kernels()
+    kernels = centred_kernels(rows(1.0), weight, True)
     mean = kernels.diagonal(dim1=1, dim2=2) @ weight / weight.sum()
     torch.testing.assert_close(mean, torch.ones(len(CANDIDATES), dtype=torch.float64))

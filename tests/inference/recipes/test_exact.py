@@ -11,8 +11,7 @@ from vmtl import MultiTaskRegressor
 from vmtl._utils.noise import Noise
 from vmtl.config.presets import PRESETS
 from vmtl.inference.exact.kernel_selection import ASSUMED
-from vmtl.inference.exact.task_similarity import uniform_similarity
-from vmtl.inference.exact.task_structure import structure_of
+from vmtl.inference.exact.task_structure import exchangeable
 from vmtl.inference.recipes.exact import solve_and_freeze
 from vmtl.inference.recipes.steps import build_model, relatedness_of
 from vmtl.inference.strategy import fit
@@ -26,8 +25,7 @@ SETTINGS = PRESETS["default"].with_options(mixing="mean", relatedness="uniform",
 
 def solved(method: str) -> Model:
     rows = toy([20, 15, 25], seed=3).rows()
-    similarity = torch.eye(3, dtype=torch.float64) if method == "vbmtl" else uniform_similarity(3)
-    structure = structure_of(similarity, ASSUMED.correlation)
+    structure = exchangeable(3, 0.0 if method == "vbmtl" else ASSUMED.correlation)
     model = build_model(METHODS[method], SETTINGS, rows, structure, logit_scale=0.7, noise=0.4, seed=0)
     solution = solve_and_freeze(model, rows, structure)
     torch.testing.assert_close(model.head.mean.detach(), solution.means)
@@ -51,7 +49,9 @@ def test_the_closed_form_is_the_optimum_of_the_objective(method: str) -> None:
 def test_only_methods_with_a_mixture_may_share() -> None:
     assert relatedness_of(METHODS["vbmtl"], SETTINGS) == "independent"
     assert relatedness_of(METHODS["vmtl"], SETTINGS) == "uniform"
-    assert relatedness_of(METHODS["vmtl"], PRESETS["default"]) == "evidence"
+    assert relatedness_of(METHODS["vmtl"], PRESETS["default"]) == "averaged"
+    learnable = PRESETS["default"].with_options(mixing="learnable")
+    assert relatedness_of(METHODS["vmtl"], learnable) == "most probable"
 
 
 @pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
@@ -96,6 +96,9 @@ def test_what_was_inferred_is_that_of_the_model(classes: int) -> None:
     assert inferred.scale is not None
     assert inferred.structure is not None
     torch.testing.assert_close(inferred.structure.sharing, fitted.model.sharing())
-    off_diagonal = inferred.structure.covariance[0, 1]
-    assert float(off_diagonal) == pytest.approx(inferred.correlation)
+    torch.testing.assert_close(inferred.structure.alpha, fitted.model.alpha())
+    assert inferred.structure.beta is not None
+    torch.testing.assert_close(inferred.structure.beta, fitted.model.beta())
+    between = inferred.structure.covariance[~torch.eye(3, dtype=torch.bool)]
+    assert float(between.mean()) == pytest.approx(inferred.correlation)
     assert (inferred.noise is None) == (inferred.width_factor is not None) == bool(classes)

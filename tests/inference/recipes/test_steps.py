@@ -10,7 +10,6 @@ import torch
 from helpers.toys import toy
 from vmtl.config.presets import PRESETS
 from vmtl.inference.exact.kernel_selection import ASSUMED
-from vmtl.inference.exact.task_similarity import uniform_similarity
 from vmtl.inference.exact.task_structure import structure_of
 from vmtl.inference.features.feature_map import ScaledMap
 from vmtl.inference.features.kernel_map import KernelMap
@@ -19,8 +18,7 @@ from vmtl.methods import METHODS
 
 DEFAULT = PRESETS["default"].with_options(latent_dim=4)
 ROWS = toy([8, 9, 7], classes=3).rows(torch.float32)
-S = uniform_similarity(3)
-S[0, 1] = S[1, 0] = 0.5
+B = torch.tensor([[1, 0.4, 0.7], [0.4, 1, 0.8], [0.7, 0.8, 1]], dtype=torch.float64)
 
 
 def test_features_are_those_of_the_encoder() -> None:
@@ -43,7 +41,7 @@ def test_features_are_divided_by_the_deviation_of_the_bias() -> None:
 
 
 def test_a_model_begins_at_what_was_inferred() -> None:
-    structure = structure_of(S, 0.8)
+    structure = structure_of(B)
     model = build_model(METHODS["vmtl"], DEFAULT, ROWS, structure, logit_scale=3.0, noise=0.3, seed=0)
     assert float(model.logit_scale) == pytest.approx(3)
     assert model.settings is DEFAULT
@@ -56,7 +54,7 @@ def test_a_model_begins_at_what_was_inferred() -> None:
 
 @pytest.mark.parametrize("classes", [0, 3])
 def test_solving_gives_q_the_means_of_the_exact_model(classes: int) -> None:
-    rows, structure = toy([8, 9, 7], classes=classes).rows(), structure_of(S, 0.8)
+    rows, structure = toy([8, 9, 7], classes=classes).rows(), structure_of(B)
     model = build_model(METHODS["bakker"], DEFAULT, rows, structure, logit_scale=0.8, noise=0.3, seed=0)
     solution = solve(model, rows, structure)
     torch.testing.assert_close(model.q_w().mean.detach(), solution.means)

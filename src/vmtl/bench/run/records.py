@@ -114,6 +114,7 @@ def open_records(folder: str | Path) -> Iterator[tuple[RecordWriter, Loaded]]:
     except Timeout:
         raise RuntimeError(f"Another run is writing to {place}; wait for it or choose another --out.") from None
     try:
-        yield RecordWriter(place), load_records(place)
+        loaded = load_records(place)  # before the writer drops a torn end
+        yield RecordWriter(place), loaded
     finally:
         lock.release()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -33,10 +34,10 @@ UnknownTask = Annotated[
 
 
 def method_names() -> list[str]:
-    """The ids of all methods, read off their files: completion must not wait for torch."""
-    return sorted(
-        file.name.removesuffix(".py") for file in files("vmtl").joinpath("methods").iterdir() if _is_declaration(file)
-    )
+    """The ids of all methods, off their files and entry points: completion must not wait for torch."""
+    folder = files("vmtl").joinpath("methods")
+    declared = {file.name.removesuffix(".py") for file in folder.iterdir() if _is_declaration(file)}
+    return sorted(declared | {point.name for point in entry_points(group="vmtl.methods")})
 
 
 def _is_declaration(file: Traversable) -> bool:

@@ -55,7 +55,7 @@ class _Evidence(torch.autograd.Function):
         factor = cholesky(targets.covariance(between, ridge))
         inverse = torch.cholesky_inverse(factor)
         solved = inverse @ y
-        square = (y * solved).sum() / y.shape[1]  # n s^2
+        square = ((y * solved).sum() / y.shape[1]).clamp_min(1e-30)  # n s^2, of a constant target 0
         absent = 0.5 * (len(y) - count) * ridge.log()  # a row of weight w stands for w rows
         log_det = factor.diagonal().log().sum() - absent
         slope = 0.5 * (count / square * solved @ solved.T / y.shape[1] - inverse)  # d / dA

@@ -132,6 +132,9 @@ class _Cells:
     def gram(self, z: Tensor) -> Tensor:
         """(T, T) -1/2 J D J of the distances D, in units of the variance within classes."""
         means, variance = self.means(z), self.variance(z)
+        unit = variance.mean()
+        if unit <= 1e-12 * z.square().sum(-1).mean():  # nothing varies within classes: distances have no unit
+            return z.new_zeros(2 * self.counts.shape[:1])
         distance, precision = z.new_zeros(2 * self.counts.shape[:1]), z.new_zeros(2 * self.counts.shape[:1])
         for c in range(self.counts.shape[1]):  # of (T, T) each
             inner = means[:, c] @ means[:, c].T
@@ -141,8 +144,7 @@ class _Cells:
             share = torch.where(both, 1 / noise.clamp_min(1e-30), 0.0)
             distance += share * (squared_distances(inner) - noise)
             precision += share
-        distance = distance / precision.clamp_min(1e-30) / variance.mean().clamp_min(1e-30)
-        distance.fill_diagonal_(0)
+        distance = (distance / precision.clamp_min(1e-30) / unit).fill_diagonal_(0)
         centre = torch.eye(len(distance), dtype=z.dtype) - 1 / len(distance)
         return -0.5 * centre @ distance @ centre
 

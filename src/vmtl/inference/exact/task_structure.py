@@ -35,6 +35,8 @@ MAX_ROWS, POSITION_ROWS = 500, 5000
 INTERVAL = (0.05, 0.95)
 #: v_t at least, in units of the prior variance.
 LEAST_VARIANCE = 1e-3
+#: Scale and noise of a regression at least, in units of the standardised target, which may be constant.
+LEAST_SCALE = 1e-4
 
 #: What may be shared: nothing; the same with every task; as the most probable reading of the tasks says; or their mean.
 Relatedness = Literal["independent", "uniform", "most probable", "averaged"]
@@ -62,8 +64,9 @@ def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, s
         scale = choose_scale(rows, kernel, structure.covariance, seed)
     elif ridge is not None:
         targets = _some_targets(rows, seed)
-        scale = output_scale(structure.covariance, ridge, targets) * targets.unit / kernel.logit_scale(1.0)
-        noise = scale * kernel.logit_scale(1.0) * float(ridge * rows.unit) ** 0.5
+        outputs = max(output_scale(structure.covariance, ridge, targets) * targets.unit, LEAST_SCALE)
+        scale = outputs / kernel.logit_scale(1.0)
+        noise = max(outputs * float(ridge * rows.unit) ** 0.5, LEAST_SCALE)
     return WeightPrior(structure, mean_correlation(structure.covariance), scale, noise)
 
 

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from filelock import FileLock, Timeout
+from torch import Tensor
 
 from vmtl._utils import tensor_files
 from vmtl._utils.atomic_files import temporary_prefix
@@ -45,7 +46,7 @@ class Checkpoint:
     def __init__(self, folder: str | Path, run: str, seed: int, *, free_seed: bool = False) -> None:
         self.folder, self.run, self.seed, self.free_seed = Path(folder), run, seed, free_seed
         self.file = self.folder / "state.vmtl-checkpoint"
-        self._found: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self._stored: tuple[dict[str, Any], dict[str, Tensor]] | None = None
         self._written = time.monotonic()
         self._lock = FileLock(self.folder / "lock")
 
@@ -93,19 +94,19 @@ class Checkpoint:
                 f"{self.folder} holds the checkpoint of a run with other data or settings; "
                 "give an empty folder, or repeat the call that made it."
             )
-        self.seed, self._found = seed, (payload, tensors)
+        self.seed, self._stored = seed, (payload, tensors)
 
     def resume(self, trainer: Trainer) -> None:
         """Continue from the folder's state, if it had one when it was entered."""
-        if self._found is None:
+        if self._stored is None:
             return
         try:
-            trainer.restore(*self._found)
+            trainer.restore(*self._stored)
         except (KeyError, TypeError, ValueError, RuntimeError, AttributeError) as error:
             raise CheckpointError(
                 f"The checkpoint in {self.folder} does not fit this run ({error}); delete the folder to start again."
             ) from None
-        self._found = None
+        self._stored = None
 
     def __call__(self, trainer: Trainer, progress: Progress) -> None:
         """Write if enough time has passed, and after the last step."""

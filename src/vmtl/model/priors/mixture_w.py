@@ -1,4 +1,4 @@
-"""What the two mixture priors of w (Eq. 6) have in common: who may help with which class, and nobody at all.
+"""What the two mixture priors of w (Eq. 6) share: which tasks may help with a class, and the prior if none can.
 
 p(w_tc) = sum_{i != t} alpha_tic N(mean_tic, variance_tic)
 

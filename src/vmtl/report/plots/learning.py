@@ -16,7 +16,17 @@ LABELS = {"nll": "negative log likelihood per row", "kl_w": "KL of w (nats)", "k
 
 
 def plot_learning(history: pd.DataFrame, term: str = "nll", ax: Axes | None = None) -> Axes:
-    """A term of ``history_`` over steps: each task as a thin line, their mean as a thick one."""
+    """A term of ``history_`` over steps: each task as a thin line, their mean as a thick one.
+
+    Parameters
+    ----------
+    history : DataFrame
+        ``history_`` of a fitted estimator.
+    term : str, default="nll"
+        One of its columns.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     ax = axes(ax, 2.6)
     table = history.pivot_table(index="step", columns="task", values=term, observed=True, sort=False)
     for task in list(table.columns)[:MOST_CURVES]:

@@ -32,7 +32,14 @@ MOST_NAMED, MOST_STRENGTHS = 24, 30
 def plot_relatedness(weights: pd.DataFrame, ax: Axes | None = None, interval: MapInterval | None = None) -> Axes:
     """Mixing weights of a (T, T) DataFrame: the learner is a row, its teachers are the columns.
 
-    ``interval`` is written below each weight, as far as cells have room for it.
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    interval : pair of DataFrames of shape (T, T), default=None
+        Lower and upper ends, such as ``alpha_interval_``: written below each weight, as far as cells have room for it.
     """
     names = [short(name) for name in weights.index]
     ax = axes(ax, 1.2 + min(0.42 * len(names), 4.2))
@@ -81,7 +88,17 @@ def draw_map(
 
 
 def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18) -> Axes:
-    """The tasks on a circle; an arrow runs from the teacher to the learner, as wide and dark as the weight."""
+    """The tasks on a circle; an arrow runs from the teacher to the learner, as wide and dark as the weight.
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    most : int, default=18
+        Arrows that are drawn, strongest first.
+    """
     from matplotlib.patches import FancyArrowPatch
 
     strongest_first = arrows(weights)
@@ -132,7 +149,15 @@ def _circle(n: int) -> list[tuple[float, float]]:
 
 
 def plot_positions(positions: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Where the tasks lie by their representations, (T, Q): the two longest axes, in one unit."""
+    """Where the tasks lie by their representations: the two longest axes, in one unit.
+
+    Parameters
+    ----------
+    positions : DataFrame of shape (T, Q)
+        One point a task, such as ``positions_``.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     ax = axes(ax, 3.3)
     points = np.zeros((len(positions), 2))
     kept = np.asarray(positions, dtype=float)[:, :2]
@@ -167,22 +192,42 @@ def _name_points(ax: Axes, names: Sequence[str], points: Array, on_a_line: bool)
 
 
 def plot_sharing(sharing: pd.Series, interval: pd.DataFrame | None = None, ax: Axes | None = None) -> Axes:
-    """The strength r of every task, 0 on its own and 1 as its mixture says, with its interval."""
-    shown = sharing.sort_values(kind="stable").head(MOST_STRENGTHS)[::-1]
+    """The strength r of every task, 0 on its own and 1 as its mixture says, with its interval.
+
+    Parameters
+    ----------
+    sharing : Series of shape (T,)
+        One strength a task, such as ``sharing_``.
+    interval : DataFrame of shape (T, 2), default=None
+        Columns ``low`` and ``high``, such as ``sharing_interval_``.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
+    shown = np.argsort(sharing.to_numpy(), kind="stable")[:MOST_STRENGTHS]  # weakest first, from below
     ax = axes(ax, 0.9 + 0.26 * len(shown))
-    places = np.arange(len(shown))[::-1]
+    places = np.arange(len(shown))
     if interval is not None:
-        ends = interval.loc[shown.index]
-        ax.hlines(places, ends["low"], ends["high"], color=ACCENT, lw=2, alpha=0.5)
-    ax.plot(shown.to_numpy(), places, "o", ms=6, color=ACCENT, clip_on=False, zorder=3)
-    ax.set_yticks(places, [short(name) for name in shown.index])
+        low, high = interval.to_numpy()[shown].T
+        ax.hlines(places, low, high, color=ACCENT, lw=2, alpha=0.5)
+    ax.plot(sharing.to_numpy()[shown], places, "o", ms=6, color=ACCENT, clip_on=False, zorder=3)
+    ax.set_yticks(places, [short(sharing.index[k]) for k in shown])
     ax.set(xlim=(0, 1.02), ylim=(-0.6, len(shown) - 0.4), xlabel="strength r: 0 on its own, 1 as the others say")
     ax.grid(axis="x", color=LINE)
     return ax
 
 
 def plot_control(weights: pd.DataFrame, control: Control | None = None, ax: Axes | None = None) -> Axes:
-    """All weights of the model beside those of refits whose tasks mean nothing; the line is 1 / (T - 1)."""
+    """All weights of the model beside those of refits whose tasks mean nothing; the line is 1 / (T - 1).
+
+    Parameters
+    ----------
+    weights : DataFrame of shape (T, T)
+        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    control : Control, default=None
+        Refits whose tasks mean nothing, if there are any.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     ax = axes(ax, 2.3 if control is not None else 1.5)
     off = ~np.eye(len(weights), dtype=bool)
     groups = [("this model", np.asarray(weights)[off], ACCENT)]

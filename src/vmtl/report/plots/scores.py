@@ -25,7 +25,17 @@ _LINEAR = {"per_task_linear": ("^", "per-task linear"), "pooled_linear": ("v", "
 
 
 def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None, ax: Axes | None = None) -> Axes:
-    """Score of every task with its 95 % interval; alone and pooled beside it, further methods as small dots."""
+    """Score of every task with its 95 % interval; alone and pooled beside it, further methods as small dots.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Predictions on labelled rows.
+    others : mapping of str to Evidence, default=None
+        Predictions of other methods for the same rows, by name.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     others = others or {}
     tasks = evidence.present[:MOST_SHOWN]
     ax = axes(ax, 1.1 + 0.42 * len(tasks))
@@ -60,7 +70,15 @@ def _interval(ax: Axes, interval: Interval, place: float, colour: str, marker: s
 
 
 def plot_gains(of_tasks: Sequence[Gain], ax: Axes | None = None) -> Axes:
-    """What every task gains from the others, against being learned alone; 0 is no difference."""
+    """What every task gains from the others, against being learned alone; 0 is no difference.
+
+    Parameters
+    ----------
+    of_tasks : sequence of Gain
+        What ``vmtl.evaluation.gains`` gives.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     shown = sorted(of_tasks, key=lambda gain: -gain.gain.value)
     if len(shown) > MOST_SHOWN:
         shown = [*shown[: MOST_SHOWN // 2], *shown[-(MOST_SHOWN - MOST_SHOWN // 2) :]]
@@ -78,7 +96,17 @@ def plot_gains(of_tasks: Sequence[Gain], ax: Axes | None = None) -> Axes:
 
 
 def plot_reliability(evidence: Evidence, task: int | None = None, ax: Axes | None = None) -> Axes:
-    """Observed against promised: accuracy by confidence, or in regression the coverage of central intervals."""
+    """Observed against promised: accuracy by confidence, or in regression the coverage of central intervals.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Predictions on labelled rows.
+    task : int, default=None
+        One task by its number; None is all rows.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     rows = np.arange(len(evidence.y)) if task is None else evidence.rows(task)
     ax = axes(ax, 3.4)
     ax.plot([0, 1], [0, 1], color=MUTED, lw=1, ls=(0, (4, 3)))
@@ -126,7 +154,15 @@ def deviations(evidence: Evidence, rows: Array) -> Array:
 
 
 def plot_uncertainty(evidence: Evidence, ax: Axes | None = None) -> Axes:
-    """Distribution of the total uncertainty of right and of wrong predictions."""
+    """Distribution of the total uncertainty of right and of wrong predictions.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Predictions on labelled rows.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     ax = axes(ax, 2.8)
     wrong, value = evidence.wrong, evidence.total
     edges = np.linspace(value.min(), value.max() + 1e-9, 24)
@@ -153,7 +189,17 @@ def confusion(evidence: Evidence, task: int | None = None) -> Array:
 
 
 def plot_confusion(evidence: Evidence, task: int | None = None, ax: Axes | None = None) -> Axes:
-    """True class (rows) by predicted class (columns), as a share of the true class."""
+    """True class (rows) by predicted class (columns), as a share of the true class.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Predictions on labelled rows.
+    task : int, default=None
+        One task by its number; None is all rows.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     from vmtl.report.plots.relatedness import draw_map
 
     assert evidence.classes is not None
@@ -168,7 +214,15 @@ def plot_confusion(evidence: Evidence, task: int | None = None, ax: Axes | None 
 
 
 def plot_predictions(evidence: Evidence, ax: Axes | None = None) -> Axes:
-    """Predicted against true values of a regression; on the dashed line they agree."""
+    """Predicted against true values of a regression; on the dashed line they agree.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Predictions on labelled rows.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
     assert evidence.mean is not None
     ax = axes(ax, 3.6)
     rows = np.random.default_rng(0).permutation(len(evidence.y))[:2000]

@@ -17,7 +17,17 @@ BACKBONES: dict[str, Callable[[str | Path | None, int | None], Backbone]] = {
 
 
 def load_backbone(name: str, *, weights: str | Path | None = None, n_threads: int | None = None) -> Backbone:
-    """Build a backbone; ``weights`` is a local checkpoint, ``n_threads`` how many threads it may use."""
+    """Build a backbone; ``weights`` is a local checkpoint, ``n_threads`` how many threads it may use.
+
+    Parameters
+    ----------
+    name : str
+        ``efficientnet_lite0``, ``vgg16``, ``onnx:FILE`` or ``timm:NAME``.
+    weights : path, default=None
+        A local checkpoint.
+    n_threads : int, default=None
+        Threads that it may use; None is all cores.
+    """
     kind, _, rest = name.partition(":")
     if kind == "onnx" and rest:
         return onnx_file.build(rest, n_threads)

@@ -1,4 +1,12 @@
-"""The convex bound for every row of a batch against components of its own, in cache-sized pieces."""
+"""The convex bound for every row of a batch against components of its own, in cache-sized pieces.
+
+bound_n = sum_i weight_ni KL(N(m_n, s_n^2) || N(mu_ni, sigma_ni^2))
+
+where
+    m_n, s_n = ``q`` (B, K)
+    mu_ni, sigma_ni = row ``place``_n of ``components`` (U, I, K): rows that repeat share theirs
+    weight_ni = ``weights`` (B, I)
+"""
 
 from __future__ import annotations
 
@@ -30,9 +38,9 @@ class _RowBound(torch.autograd.Function):
         d_mean, d_scale = torch.empty_like(m), torch.empty_like(s)
         variance = s.square()
         for start, stop in _pieces(m, mean):
-            own, weight = place[start:stop], weights[start:stop, None]  # (b,), (b, 1, I)
-            p = precision.index_select(0, own)  # (b, I, K)
-            d = mean.index_select(0, own).sub_(m[start:stop, None])
+            members, weight = place[start:stop], weights[start:stop, None]  # (b,), (b, 1, I)
+            p = precision.index_select(0, members)  # (b, I, K)
+            d = mean.index_select(0, members).sub_(m[start:stop, None])
             rest[start:stop] += torch.bmm(p, variance[start:stop, :, None])[..., 0].mul_(0.5)
             torch.bmm(weight, p, out=d_scale[start:stop, None])
             p.mul_(d)
@@ -66,14 +74,14 @@ def _component_gradients(
     share = (grad[:, None] * weights)[..., None]  # (B, I, 1)
     variance = s.square()
     for start, stop in _pieces(m, mean):
-        own = place[start:stop]
-        inverse = scale.index_select(0, own).reciprocal_()  # (b, I, K)
-        d = mean.index_select(0, own).sub_(m[start:stop, None])
+        members = place[start:stop]
+        inverse = scale.index_select(0, members).reciprocal_()  # (b, I, K)
+        d = mean.index_select(0, members).sub_(m[start:stop, None])
         by_scale = share[start:stop] * inverse
         pull = by_scale * inverse  # weight p
-        d_mean.index_add_(0, own, pull * d)
+        d_mean.index_add_(0, members, pull * d)
         spread = d.square_().add_(variance[start:stop, None])
-        d_scale.index_add_(0, own, by_scale.sub_(pull.mul_(inverse).mul_(spread)))
+        d_scale.index_add_(0, members, by_scale.sub_(pull.mul_(inverse).mul_(spread)))
     return d_mean, d_scale
 
 
@@ -81,7 +89,7 @@ def row_bound(q: Gaussian, components: Gaussian, weights: Tensor, place: Tensor)
     """The bound of every row: (B,).
 
     where q (B, K); components (U, I, K), row ``place`` (B,) of them belongs to each row of q; weights (B, I). Same
-    value and gradients as ``mixture_kl.bound``.
+    value and gradients as ``forms.bound``.
     """
     return _RowBound.apply(  # type: ignore[no-any-return, no-untyped-call]
         q.mean, q.scale, weights, components.mean, components.scale, place

@@ -1,0 +1,118 @@
+"""Tables in Markdown: ranks and means, one line per peer; and one line per set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from peer_suite.sets import find_set
+from peer_suite.summary import FLOOR, RIGHT_COVERAGE, US, Goal, means, ranks
+from peer_suite.tools import PEERS
+
+CLASSES = ("binary", "multi-class")
+
+
+def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
+
+
+def classification(table: pd.DataFrame) -> str:
+    """Peers in the order of their mean rank by likelihood."""
+    nll, auc, accuracy = (
+        means(table, "nll", CLASSES),
+        means(table, "auc", ("binary",)),
+        means(table, "accuracy", CLASSES),
+    )
+    columns = {
+        "mean rank (NLL)": (ranks(nll).mean(), "{:.2f}"),
+        "first": ((ranks(nll) == 1).sum(), "{:.0f}"),
+        "sets": (nll.notna().sum(), "{:.0f}"),
+        "NLL": (_common(nll).mean(), "{:.3f}"),
+        "mean rank (AUC)": (ranks(auc, higher_is_better=True).mean(), "{:.2f}"),
+        "AUC": (100 * _common(auc).mean(), "{:.1f}"),
+        "accuracy": (100 * _common(accuracy).mean(), "{:.1f}"),
+        "seconds": (means(table, "cpu_seconds", CLASSES).median(), "{:.1f}"),
+    }
+    return _peers(columns, nll)
+
+
+def regression(table: pd.DataFrame) -> str:
+    """Peers in the order of their mean rank by RMSE; errors in units of the target's standard deviation."""
+    kinds = ("regression",)
+    rmse, spread = means(table, "rmse", kinds), means(table, "spread", kinds)
+    nll, coverage = means(table, "nll", kinds), means(table, "coverage", kinds)
+    columns = {
+        "mean rank (RMSE)": (ranks(rmse).mean(), "{:.2f}"),
+        "first": ((ranks(rmse) == 1).sum(), "{:.0f}"),
+        "sets": (rmse.notna().sum(), "{:.0f}"),
+        "RMSE / std": (_common(rmse / spread).mean(), "{:.3f}"),
+        "mean rank (NLL)": (ranks(nll).mean(), "{:.2f}"),
+        "coverage": (100 * _common(coverage).mean(), "{:.1f}"),
+        "sets at 87 to 94 %": (_share_right(coverage), "{:.0f} %"),
+        "seconds": (means(table, "cpu_seconds", kinds).median(), "{:.1f}"),
+    }
+    return _peers(columns, rmse)
+
+
+def per_set(table: pd.DataFrame, metric: str, kinds: Sequence[str], best: str | None = "lowest") -> str:
+    """One line per set, the best in bold: the lowest, the highest or none."""
+    values = means(table, metric, kinds)
+    place = ranks(values, best == "highest") if best else pd.DataFrame(index=values.index)
+    rows = []
+    for name, row in values.iterrows():
+        one = find_set(str(name))
+        cells = [
+            "–" if np.isnan(value) else f"**{value:.3g}**" if place.loc[name].get(peer) == 1 else f"{value:.3g}"
+            for peer, value in row.items()
+        ]
+        rows.append([str(name), f"{one.tasks} x {one.rows}", *cells])
+    return markdown(["set", "tasks x rows", *values.columns], rows)
+
+
+def goal_table(goals: Sequence[Goal]) -> str:
+    words = {True: "yes", False: "no", None: "not measured"}
+    rows = [(g.name, g.goal, "–" if g.value is None else f"{g.value:.3g}", words[g.passed]) for g in goals]
+    return markdown(["what", "goal", "measured", "met"], rows)
+
+
+def write_block(page: Path, name: str, text: str) -> None:
+    """Replace what stands between ``<!-- name:start -->`` and ``<!-- name:end -->`` in a page."""
+    start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
+    before, found, rest = page.read_text(encoding="utf-8").partition(start)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"{page} has no block between {start} and {end}; add both lines where the table belongs.")
+    page.write_text(f"{before}{start}\n{text.strip()}\n{end}{after}", encoding="utf-8")
+
+
+def _peers(columns: dict[str, tuple[pd.Series, str]], values: pd.DataFrame) -> str:
+    """A line per peer, in the order of the first column; the floor last."""
+    if values.empty:
+        return "Nothing has been measured yet.\n"
+    first: Callable[[str], float] = columns[next(iter(columns))][0].get  # type: ignore[assignment]
+    order = sorted((peer for peer in values if peer != FLOOR), key=lambda peer: first(peer))
+    rows = []
+    for peer in [*order, *([FLOOR] if FLOOR in values else [])]:
+        cells = [_cell(series.get(peer), form) for series, form in columns.values()]
+        title = PEERS[peer].title
+        rows.append([f"**{title}**" if peer == US else title, *cells])
+    return markdown(["", *columns], rows)
+
+
+def _cell(value: float | None, form: str) -> str:
+    return "–" if value is None or np.isnan(value) else form.format(value)
+
+
+def _common(values: pd.DataFrame) -> pd.DataFrame:
+    """Only peers with a value on every set: means over different sets cannot be compared."""
+    return values.dropna(axis=1)
+
+
+def _share_right(coverage: pd.DataFrame) -> pd.Series:
+    """% of the peer's sets with the right coverage."""
+    right = (coverage >= RIGHT_COVERAGE[0]) & (coverage <= RIGHT_COVERAGE[1])
+    return 100 * right.sum() / coverage.notna().sum()

@@ -1,0 +1,72 @@
+"""lme4 of R (Debian: r-cran-lme4): random intercepts and slopes per task, through Rscript.
+
+A mixed model is for few columns: those with the strongest correlation with the target stay, one for every ten
+rows, and the strongest three may have slopes per task. R chooses by AIC between intercepts alone and slopes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.preprocessing import StandardScaler
+
+from peer_suite.peer import Peer, Prediction, Shape
+from peer_suite.sets import Rows
+
+SCRIPT = Path(__file__).with_suffix(".R")
+ROWS_PER_COLUMN, MOST_SLOPES = 10, 3
+
+
+class Lme4(Peer):
+    """It has no likelihood of several classes."""
+
+    key = "lme4"
+    title = "lme4, random intercepts and slopes"
+    kinds = ("binary", "regression")
+
+    @classmethod
+    def absent(cls) -> str | None:
+        return None if _has_lme4() else f"{cls.title} is skipped: Rscript with lme4 is not installed (r-cran-lme4)."
+
+    def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:
+        scaler = StandardScaler().fit(train.X)
+        a, b = scaler.transform(train.X), scaler.transform(test.X)
+        kept = strongest(a, train.y, max(1, len(train) // ROWS_PER_COLUMN))
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            _write(folder / "train.csv", a[:, kept], train)
+            _write(folder / "test.csv", b[:, kept], test)
+            family = "binomial" if shape.is_classification else "gaussian"
+            command = ["Rscript", "--vanilla", str(SCRIPT), name, family, str(min(MOST_SLOPES, len(kept)))]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(f"Rscript failed: {done.stderr[-300:]}")
+            found = pd.read_csv(folder / "found.csv")
+        mean, chosen = found["mean"].to_numpy(), {"columns": len(kept), "slopes": bool(found["slopes"].iloc[0])}
+        if shape.is_classification:
+            return Prediction(p=np.column_stack([1 - mean, mean]), chosen=chosen)
+        return Prediction(mean=mean, std=found["std"].to_numpy(), chosen=chosen)
+
+
+def strongest(X: np.ndarray, y: np.ndarray, most: int) -> np.ndarray:
+    """Columns by falling absolute correlation with y."""
+    centred = y - y.mean()
+    return np.argsort(-np.abs(X.T @ centred), kind="stable")[:most]
+
+
+def _write(file: Path, X: np.ndarray, rows: Rows) -> None:
+    columns = {f"x{place + 1}": column for place, column in enumerate(X.T)}
+    pd.DataFrame({**columns, "task": rows.task, "y": rows.y}).to_csv(file, index=False)
+
+
+@cache
+def _has_lme4() -> bool:
+    if shutil.which("Rscript") is None:
+        return False
+    return subprocess.run(["Rscript", "--vanilla", "-e", "library(lme4)"], capture_output=True).returncode == 0

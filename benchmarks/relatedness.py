@@ -1,0 +1,309 @@
+"""Is the map right, quiet where there is nothing to see, and worth something? The default on sets of known structure.
+
+    python benchmarks/relatedness.py --data DIR [--seeds 5] [--only NAME] [--json] [--write]
+
+Every set has tasks whose relations are known, fresh splits and a seed each. ``alpha`` is compared with the truth, and
+predictions with those of even weights (``mixing="mean"``) and of positions that know the truth. ``--json`` prints rows
+of ``name``, ``value``, ``goal``, ``pass``; ``--write`` puts the table into docs/relatedness.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from rich.progress import track
+
+from comparison import write_block
+from vmtl import MultiTaskClassifier
+from vmtl.bench.results.text_table import Table, to_markdown
+from vmtl.datasets import load_digits_domains
+from vmtl.datasets._rotation import rotate_images
+from vmtl.datasets.rotated_mnist import read_idx
+from vmtl.datasets.synthetic import make_task_groups
+from vmtl.inference.exact import task_structure
+from vmtl.inference.exact.task_positions import TaskPositions
+
+Array = np.ndarray
+#: Test rows of a task that are predicted at most.
+TEST_ROWS = 300
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Training and test rows of tasks, and which pairs belong together."""
+
+    x: Array  # (n, D)
+    y: Array  # (n,)
+    task: Array  # (n,)
+    train: Array  # (n,) whether a row is for training
+    related: Array  # (T, T) neighbours or members of one group
+    adversary: int | None = None  # a task with the labels of its group turned round
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One fit on one set."""
+
+    order: float  # AUC of "related" against alpha, the mean over learners
+    mass: float  # alpha inside the right group, the mean over learners
+    mutual: float  # share of tasks whose strongest is related
+    adversary: float  # mean weight that the adversary gets
+    flat: float  # share of intervals that contain the even weight
+    nll: float
+    even_nll: float
+    known_nll: float
+    accuracy: float
+    even_accuracy: float
+    changed: float  # share of labels that even weights would change
+
+
+# -- sets ----------------------------------------------------------------------------------------------
+
+
+def tilted_digits(seed: int, rows: int, data: Path) -> Tasks:
+    """The embedded digits at 0, 20, 40 and 60 degrees: neighbours in angle are related."""
+    digits, rng = load_digits_domains(), np.random.default_rng(seed)
+    order = np.concatenate([rng.permutation(np.flatnonzero(digits.task == t)) for t in range(digits.n_tasks)])
+    task = digits.task[order]
+    return Tasks(digits.X[order], digits.y[order], task, _first(task, rows), _chain(digits.n_tasks))
+
+
+def mnist_angles(seed: int, rows: int, data: Path) -> Tasks:
+    """MNIST at 0, 15, ..., 75 degrees."""
+    images, y, task = _deal(seed, 6, rows, data)
+    return Tasks(_small(rotate_images(images, 15 * task)), y, task, _first(task, rows), _chain(6))
+
+
+def mnist_families(seed: int, rows: int, data: Path) -> Tasks:
+    """MNIST plain, inverted and mirrored, three tasks each."""
+    images, y, task = _deal(seed, 9, rows, data)
+    images = np.where((task // 3 == 1)[:, None, None], 1 - images, images)
+    images = np.where((task // 3 == 2)[:, None, None], images[:, :, ::-1], images)
+    return Tasks(_small(images), y, task, _first(task, rows), _groups(np.arange(9) // 3))
+
+
+def one_population(seed: int, rows: int, data: Path) -> Tasks:
+    """MNIST dealt to six tasks at random: nobody is related more than others."""
+    images, y, task = _deal(seed, 6, rows, data)
+    return Tasks(_small(images), y, task, _first(task, rows), np.zeros((6, 6), dtype=bool))
+
+
+def office_caltech(seed: int, percent: int, data: Path) -> Tasks:
+    """A random part of Office-Caltech: two web collections, two cameras in one office."""
+    with np.load(data / "office_caltech_effnetlite0.npz") as file:
+        x, y, task, names = file["X"].astype(np.float32), file["y"], file["domain"], list(file["domains"])
+    order = np.random.default_rng(seed).permutation(len(y))
+    order = order[np.argsort(task[order], kind="stable")]
+    x, y, task = x[order], y[order].astype(np.int64), task[order].astype(np.int64)
+    kind = np.array([str(name)[0] in "ac" for name in names])
+    train = _first(task, np.round(percent / 100 * np.bincount(task)).astype(int)[task])
+    return Tasks(x, y, task, train, _groups(kind.astype(int)))
+
+
+def synthetic_groups(seed: int, rows: int, data: Path) -> Tasks:
+    """Two groups of five tasks, one task apart, one with the labels of the first group turned round."""
+    drawn = make_task_groups(seed)
+    problem, group = drawn.problem, drawn.group
+    train = np.zeros(problem.n_rows, dtype=bool)
+    train[drawn.split.train] = True
+    apart = np.where(group >= 0, group, 10 + np.arange(len(group)))
+    return Tasks(problem.X, problem.y, problem.task, train, _groups(apart), int(np.flatnonzero(group == -2)[0]))
+
+
+def _deal(seed: int, n_tasks: int, rows: int, data: Path) -> tuple[Array, Array, Array]:
+    """Different images of MNIST for every task: (n, 28, 28) in [0, 1], their digits and tasks."""
+    images, digits = read_idx(data / "mnist", "images"), read_idx(data / "mnist", "labels")
+    chosen = np.random.default_rng(seed).permutation(len(images))[: n_tasks * (rows + TEST_ROWS)]
+    task = np.repeat(np.arange(n_tasks), rows + TEST_ROWS)
+    return images[chosen] / np.float32(255), digits[chosen].astype(np.int64), task
+
+
+def _small(images: Array) -> Array:
+    """(n, 28, 28) to (n, 196), the mean of every four pixels."""
+    return images.reshape(-1, 14, 2, 14, 2).mean((2, 4)).reshape(len(images), -1)
+
+
+def _first(task: Array, rows: int | Array) -> Array:
+    """The first so many rows of every task, of rows sorted by task."""
+    start = np.searchsorted(task, np.arange(task.max() + 1))
+    return np.arange(len(task)) - start[task] < rows
+
+
+def _chain(n_tasks: int) -> Array:
+    place = np.arange(n_tasks)
+    return np.abs(place[:, None] - place) == 1
+
+
+def _groups(group: Array) -> Array:
+    return (group[:, None] == group) & ~np.eye(len(group), dtype=bool)
+
+
+# -- measuring -----------------------------------------------------------------------------------------
+
+
+def known_positions(related: Array) -> TaskPositions:
+    """Positions that only know who belongs together, without noise."""
+    adjacent = torch.from_numpy(related | np.eye(len(related), dtype=bool)).double()
+    values, vectors = torch.linalg.eigh(adjacent)
+    points = vectors * values.clamp_min(0).sqrt()
+    gram = points @ points.T
+    return TaskPositions(points, gram, gram.new_zeros(2, *gram.shape))
+
+
+def fit_and_compare(tasks: Tasks, seed: int) -> Outcome:
+    """The default, the default with even weights, and the default told who belongs together."""
+    test = ~tasks.train
+    test &= np.random.default_rng(seed).random(len(test)) < TEST_ROWS * len(tasks.related) / max(1, test.sum())
+
+    def predict(known: bool = False, **options: str) -> tuple[MultiTaskClassifier, Array]:
+        given = patch.object(task_structure, "infer_positions", lambda rows, seed: known_positions(tasks.related))
+        with given if known else nullcontext():
+            model = MultiTaskClassifier(random_state=seed, **options)
+            model.fit(tasks.x[tasks.train], tasks.y[tasks.train], tasks=tasks.task[tasks.train])
+        return model, model.predict_proba(tasks.x[test], tasks=tasks.task[test])
+
+    model, p = predict()
+    _, even = predict(mixing="mean")
+    known = predict(known=True)[1] if tasks.related.any() else p
+    label = np.searchsorted(model.classes_, tasks.y[test])
+
+    def nll(probabilities: Array) -> float:
+        return float(-np.log(probabilities[np.arange(len(label)), label].clip(1e-12)).mean())
+
+    alpha, (low, high) = model.alpha_.to_numpy(), (table.to_numpy() for table in model.alpha_interval_)
+    others, learners = ~np.eye(len(alpha), dtype=bool), tasks.related.any(1)
+    flat = 1 / (len(alpha) - 1)
+    inside = (low <= flat + 1e-6) & (flat - 1e-6 <= high)
+    return Outcome(
+        order=float(
+            np.mean([_auc(alpha[t], tasks.related[t], others[t]) for t in np.flatnonzero(learners)] or [np.nan])
+        ),
+        mass=float((alpha * tasks.related).sum(1)[learners].mean()) if learners.any() else np.nan,
+        mutual=float(tasks.related[np.arange(len(alpha)), alpha.argmax(1)][learners].mean())
+        if learners.any()
+        else np.nan,
+        adversary=np.nan
+        if tasks.adversary is None
+        else float(np.delete(alpha[:, tasks.adversary], tasks.adversary).mean()),
+        flat=float(inside[others].mean()),
+        nll=nll(p),
+        even_nll=nll(even),
+        known_nll=nll(known),
+        accuracy=float((p.argmax(1) == label).mean()),
+        even_accuracy=float((even.argmax(1) == label).mean()),
+        changed=float((p.argmax(1) != even.argmax(1)).mean()),
+    )
+
+
+def _auc(weights: Array, related: Array, others: Array) -> float:
+    """Share of pairs (related, unrelated) that the weights order rightly."""
+    better = np.sign(np.subtract.outer(weights[related], weights[others & ~related]))
+    return float(better.mean() / 2 + 0.5)
+
+
+# -- goals ---------------------------------------------------------------------------------------------
+
+Make = Callable[[int, int, Path], Tasks]
+#: name, maker, its number of rows (or percent), seeds at least, whether there is structure to find.
+SETS: tuple[tuple[str, Make, int, int, bool], ...] = (
+    ("tilted digits, 100 rows per task", tilted_digits, 100, 1, True),
+    ("tilted digits, 25 rows per task", tilted_digits, 25, 1, True),
+    ("MNIST at six angles, 50 rows per task", mnist_angles, 50, 1, True),
+    ("MNIST families, 30 rows per task", mnist_families, 30, 1, True),
+    ("Office-Caltech, random 10 %", office_caltech, 10, 10, True),
+    ("synthetic groups", synthetic_groups, 0, 10, True),
+    ("one population, 30 rows per task", one_population, 30, 10, False),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measured value beside its goal."""
+
+    name: str
+    value: float
+    goal: str
+
+    @property
+    def passed(self) -> bool:
+        sign, number = self.goal.split()
+        return self.value >= float(number) if sign == ">=" else self.value <= float(number)
+
+
+def rows_of(name: str, structured: bool, outcomes: list[Outcome]) -> list[Row]:
+    """What the goals ask of a set."""
+    mean = {field: float(np.mean([getattr(o, field) for o in outcomes])) for field in Outcome.__dataclass_fields__}
+    worse = 100 * (mean["nll"] / mean["even_nll"] - 1)
+    rows = [Row(f"{name}: NLL against even weights, %", worse, "<= 0" if structured and "25" not in name else "<= 0.5")]
+    if name.startswith("tilted") or "angles" in name:
+        rows.insert(
+            0, Row(f"{name}: AUC of neighbour against alpha", mean["order"], ">= 0.8" if "25" in name else ">= 0.95")
+        )
+    if "Office" in name:
+        both = float(np.mean([o.mutual == 1 for o in outcomes]))
+        rows.insert(0, Row(f"{name}: splits in which both pairs are each other's strongest", both, ">= 0.9"))
+    if "families" in name or "synthetic" in name:
+        fall = 100 * (mean["accuracy"] - mean["even_accuracy"])
+        gain = (mean["even_nll"] - mean["nll"]) / max(1e-12, mean["even_nll"] - mean["known_nll"])
+        rows[:0] = [Row(f"{name}: alpha inside the group", mean["mass"], ">= 0.8" if "families" in name else ">= 0.92")]
+        rows += [
+            Row(f"{name}: labels that even weights change, %", 100 * mean["changed"], ">= 2"),
+            Row(f"{name}: points of accuracy that even weights lose", fall, ">= 0"),
+            Row(f"{name}: share of the known structure's gain in likelihood", gain, ">= 0.667"),
+        ]
+    if "synthetic" in name:
+        rows.insert(1, Row(f"{name}: weight that the adversary gets", mean["adversary"], "<= 0.02"))
+    if not structured:
+        rows.insert(0, Row(f"{name}: intervals that contain the even weight", mean["flat"], ">= 0.95"))
+    return rows
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print, and return 0."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    known = Path(os.environ["VMTL_DATA"]) if os.environ.get("VMTL_DATA") else None
+    parser.add_argument(
+        "--data", type=Path, default=known, help="folder with data/mnist and the feature files; or VMTL_DATA"
+    )
+    parser.add_argument("--seeds", type=int, default=5, help="splits of every set")
+    parser.add_argument("--first-seed", type=int, default=3000, help="the splits' first seed")
+    parser.add_argument("--only", action="append", default=[], help="only sets whose name contains this")
+    parser.add_argument("--json", action="store_true", help="print rows of name, value, goal, pass")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/relatedness.md")
+    given = parser.parse_args(arguments)
+    if given.data is None:
+        parser.error("name the folder of the data by --data or the variable VMTL_DATA")
+    data = given.data / "data" if (given.data / "data").is_dir() else given.data
+    torch.set_num_threads(1)
+    rows: list[Row] = []
+    for name, make, size, least, structured in SETS:
+        if given.only and not any(part in name for part in given.only):
+            continue
+        seeds = range(given.first_seed, given.first_seed + max(given.seeds, least))
+        outcomes = [fit_and_compare(make(s, size, data), s) for s in track(seeds, name, disable=given.json)]
+        rows += rows_of(name, structured, outcomes)
+    if given.json:
+        print(
+            json.dumps([{"name": r.name, "value": r.value, "goal": r.goal, "pass": r.passed} for r in rows], indent=1)
+        )
+        return 0
+    cells = tuple((r.name, f"{r.value:.3g}", r.goal, "yes" if r.passed else "no") for r in rows)
+    text = to_markdown([Table("What the map is worth", ("what", "measured", "goal", "reached"), cells)], level=3)
+    print(text)
+    if given.write:
+        write_block(Path(__file__).resolve().parents[1] / "docs" / "relatedness.md", "relatedness", text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

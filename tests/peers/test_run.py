@@ -1,0 +1,143 @@
+"""One command: it resumes, survives a torn line and a peer that fails, ranks rightly and fills pages."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.metrics import log_loss
+
+from peer_suite import jobs, summary, tables
+from peer_suite.peer import Prediction
+from peer_suite.scores import score
+from peer_suite.sets import Problem, Rows
+
+SETS, PEERS = ["digits-domains"], ["constant", "pooled"]
+
+
+def go(file, peers=PEERS, splits=2):
+    ran = []
+    failed = jobs.run_all(jobs.plan(SETS, peers, splits), file, ran.append, lambda job, problem: None)
+    return ran, failed
+
+
+def test_a_run_goes_on_where_it_was_killed(tmp_path):
+    file = tmp_path / "deep" / "records.jsonl"
+    ran, failed = go(file, ["constant"], splits=1)
+    assert [job.peer for job in ran] == ["constant"]
+    with file.open("a") as stream:
+        stream.write('{"id": "torn')
+    ran, failed = go(file, ["constant"])
+    assert [(job.peer, job.split) for job in ran] == [("constant", 1)]
+    assert not failed
+    assert len(jobs.read(file)) == 2
+    assert go(file, ["constant"]) == ([], [])
+
+
+def test_a_peer_that_fails_is_told_and_the_others_go_on(tmp_path, monkeypatch):
+    def fail(self, *given, **named):
+        raise RuntimeError("no luck")
+
+    monkeypatch.setattr(jobs.PEERS["pooled"], "fit_predict", fail)
+    ran, failed = go(tmp_path / "r.jsonl", ["pooled", "constant"], splits=1)
+    assert len(ran) == 2
+    assert failed == ["pooled on digits-domains, split 0: RuntimeError: no luck"]
+    assert {record["peer"] for record in jobs.read(tmp_path / "r.jsonl").values()} == {"constant"}
+
+
+def test_an_id_is_the_hash_of_all_arguments():
+    ids = {
+        jobs.Job(name, split, peer, revision).id
+        for name in "ab"
+        for split in (0, 1)
+        for peer in "cd"
+        for revision in (1, 2)
+    }
+    assert len(ids) == 16
+
+
+def problem_of(y, n_classes, kind):
+    rows = Rows(np.zeros((len(y), 1)), pd.DataFrame({"a": np.zeros(len(y))}), np.zeros(len(y), int), np.asarray(y))
+    return Problem("toy", kind, 1, n_classes, rows, rows)
+
+
+def test_scores_are_those_of_scikit_learn_and_scipy():
+    rng = np.random.default_rng(0)
+    y, p = rng.integers(3, size=50), rng.dirichlet(np.ones(3), size=50)
+    found = score(problem_of(y, 3, "multi-class"), Prediction(p=p))
+    assert found["nll"] == pytest.approx(log_loss(y, p, labels=[0, 1, 2]), abs=1e-4)
+    y, mean, std = rng.normal(size=50), rng.normal(size=50), rng.uniform(1, 2, size=50)
+    found = score(problem_of(y, 1, "regression"), Prediction(mean=mean, std=std))
+    low, high = stats.norm.interval(0.9, mean, std)
+    assert found["coverage"] == pytest.approx(((low <= y) & (y <= high)).mean())
+    with pytest.raises(ValueError, match="not a finite number"):
+        score(problem_of(y, 1, "regression"), Prediction(mean=mean * np.nan, std=std))
+
+
+def record(name, kind, peer, split=0, **scores):
+    about = {"set": name, "kind": kind, "peer": peer, "split": split, "cpu_seconds": 1.0, "date": "2020-01-01"}
+    return {**about, "scores": scores, "versions": {}}
+
+
+def some_records():
+    losses = {
+        "vmtl": (0.5, 0.2),
+        "pooled": (0.4, 0.4),
+        "dummies": (0.6, 0.3),
+        "forest": (0.7, 0.5),
+        "catboost": (0.5, 0.25),
+    }
+    found = [
+        record(name, "binary", peer, nll=values[place], auc=1 - values[place], accuracy=0.5)
+        for peer, values in losses.items()
+        for place, name in enumerate(("credit", "colon"))
+    ]
+    found += [
+        record("mpg", "regression", peer, rmse=rmse, nll=1.0, coverage=coverage, spread=2.0)
+        for peer, rmse, coverage in (("vmtl", 1.0, 0.9), ("pooled", 1.5, 0.99), ("constant", 0.1, 0.9))
+    ]
+    return found
+
+
+def test_ranks_and_goals_by_hand():
+    table = summary.frame(some_records())
+    place = summary.ranks(summary.means(table, "nll", ("binary",)))
+    assert place.loc["credit"].to_dict() == {"vmtl": 2.5, "pooled": 1, "dummies": 4, "forest": 5, "catboost": 2.5}
+    values = {goal.name: goal.value for goal in summary.goals(table)}
+    assert list(values.values()) == pytest.approx([100, 1.75, (25 - 20) / 2, 25, 100 * (-0.1 + 0.05) / 2, 100])
+    assert [goal.passed for goal in summary.goals(table)] == [True, True, False, False, False, True]
+
+
+def test_a_set_counts_for_a_peer_only_with_all_splits():
+    records = [record("mpg", "regression", peer, split, rmse=1.0) for peer in ("vmtl", "pooled") for split in (0, 1)]
+    values = summary.means(summary.frame(records[:-1]), "rmse", ("regression",))
+    assert values.loc["mpg", "vmtl"] == 1
+    assert np.isnan(values.loc["mpg", "pooled"])
+
+
+def test_the_command_writes_goals_and_prints_tables(tmp_path, capsys):
+    import importlib.util
+    from pathlib import Path
+
+    file = Path(__file__).parents[2] / "benchmarks" / "peers.py"
+    spec = importlib.util.spec_from_file_location("peers_command", file)
+    command = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(command)
+    given = ["--sets", "digits-domains", "--peers", "pooled,constant", "--splits", "1"]
+    given += ["--records", str(tmp_path / "r.jsonl"), "--json", str(tmp_path / "goals.json")]
+    assert command.main(given) == 0
+    assert "linear, pooled" in capsys.readouterr().out
+    rows = json.loads((tmp_path / "goals.json").read_text())
+    assert [set(row) for row in rows] == [{"name", "value", "goal", "pass"}] * len(rows)
+    with pytest.raises(SystemExit):
+        command.main(["--peers", "nobody"])
+
+
+def test_a_block_of_a_page_is_replaced(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- peers:start -->\nold\n<!-- peers:end -->\nb\n")
+    tables.write_block(page, "peers", "new")
+    assert page.read_text() == "a\n<!-- peers:start -->\nnew\n<!-- peers:end -->\nb\n"
+    with pytest.raises(ValueError, match="has no block"):
+        tables.write_block(page, "other", "new")

@@ -65,10 +65,10 @@ EXACT = Walk(
     (
         Step("Kernel, by left-out rows", "inference.exact.kernel_selection.select_kernel"),
         Step("Fixed features of it", "inference.recipes.steps.learn_features"),
-        Step("Who is alike; rho and s0", "inference.exact.task_structure.infer_structure"),
+        Step("Who is like whom; s0", "inference.exact.task_structure.infer_prior"),
         Step("Model at these values", "inference.recipes.steps.build_model"),
         Step("Means of q(w), solved", "inference.recipes.exact.solve_and_freeze"),
-        Step("Widths and alpha, trained", "inference.variational.run.train_model"),
+        Step("Widths, trained", "inference.variational.run.train_model"),
         Step("Confidence, by left-out rows", "inference.recipes.exact.calibrate"),
     ),
 )
@@ -77,7 +77,7 @@ WARM_START = Walk(
     (
         Step("Kernel, by left-out rows", "inference.exact.kernel_selection.select_kernel"),
         Step("Fixed features of it", "inference.recipes.steps.learn_features"),
-        Step("Who is alike; rho and s0", "inference.exact.task_structure.infer_structure"),
+        Step("Who is like whom; s0", "inference.exact.task_structure.infer_prior"),
         Step("Model at these values", "inference.recipes.steps.build_model"),
         Step("Means of q(w), as a start", "inference.recipes.steps.solve"),
         Step("Everything, trained", "inference.variational.run.train_model"),
@@ -89,7 +89,7 @@ VARIATIONAL = Walk(
     (
         Step("No kernel to choose", "inference.exact.kernel_selection.assume_kernel"),
         Step("Scaled columns", "inference.recipes.steps.learn_features"),
-        Step("Every task alike", "inference.exact.task_similarity.similarity_of"),
+        Step("Every task alike", "inference.recipes.variational.initial_structure"),
         Step("Model at its first weights", "inference.recipes.steps.build_model"),
         Step("The loop", "inference.variational.run.train_model"),
         Step("Terms of Eq. 11", "model.objective.Objective.terms"),

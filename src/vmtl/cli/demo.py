@@ -15,9 +15,8 @@ from vmtl.cli._support.options import Debug, Json, Quiet, method_names
 from vmtl.cli._support.weights import show_weights
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from vmtl._utils.types import Array
+    from vmtl.cli._support.loading import Estimator
     from vmtl.data.problem import Problem
 
 #: Tasks side by side in one table, so that it fits a terminal of 80 columns.
@@ -28,12 +27,12 @@ MOST_SHOWN = 6
 
 @dataclass(frozen=True)
 class Trial:
-    """One problem: its test scores (method -> seeds x tasks) and the mixing weights of the kept method."""
+    """One problem: its test scores (method -> seeds x tasks) and the first fit of the kept method."""
 
     problem: Problem
     measure: str
     scores: dict[str, Array]
-    alpha: pd.DataFrame
+    kept: Estimator
 
 
 def demo(
@@ -72,7 +71,7 @@ def show_trials(trials: list[Trial], method: str, out: Path, seconds: float, qui
     """Tables of scores and of who learns from whom, then what was seen and what to do next."""
     for trial in trials:
         show_scores(trial)
-        show_weights(f"{trial.problem.name}: who learns from whom by {method}", trial.alpha, MOST_SHOWN)
+        show_weights(f"{trial.problem.name}: who learns from whom", trial.kept, MOST_SHOWN)
     note(f"{out}: the {method} model of {trials[0].problem.name}. {seconds:.0f} s.", quiet)
     for trial in trials:
         note(what_was_seen(trial, method), quiet)
@@ -112,7 +111,7 @@ def run_trial(
 
     estimator = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
     scores: dict[str, list[list[float]]] = {name: [] for name in METHODS}
-    weights = []
+    first: Estimator | None = None
     for seed in range(seeds):
         split = random_split(problem, share, seed)
         train, test = problem.subset(split.train), problem.subset(split.test)
@@ -122,13 +121,14 @@ def run_trial(
             )
             evidence = gather(model, test.X, test.labels, test.tasks)
             scores[name].append([evidence.score(evidence.rows(t)).value for t in evidence.present])
-            if name == kept:
-                weights.append(model.alpha_)
-                if seed == 0 and problem.is_classification:
+            if name == kept and first is None:
+                first = model
+                if problem.is_classification:
                     model.save(out, metadata={"task": "domain", "target": "label", "data": problem.name})
             done(f"{problem.name} {name}")
     arrays = {name: np.asarray(values) for name, values in scores.items()}
-    return Trial(problem, evidence.measure, arrays, sum(weights) / seeds)
+    assert first is not None
+    return Trial(problem, evidence.measure, arrays, first)
 
 
 def cells(trial: Trial, values: Array) -> list[str]:
@@ -170,10 +170,12 @@ def what_was_seen(trial: Trial, method: str) -> str:
 
 def as_json(trial: Trial) -> dict[str, Any]:
     """A trial as plain data."""
+    interval = getattr(trial.kept, "alpha_interval_", None)
     return {
         "name": trial.problem.name,
         "measure": trial.measure,
         "tasks": trial.problem.task_names,
         "scores": {name: values.tolist() for name, values in trial.scores.items()},
-        "alpha": trial.alpha.to_numpy().tolist(),
+        "alpha": trial.kept.alpha_.to_numpy().tolist(),
+        "alpha_interval": None if interval is None else [end.to_numpy().tolist() for end in interval],
     }

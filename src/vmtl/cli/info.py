@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN, MOST_KERNELS = 12, 4
 #: Parts of the document that are not facts of one line.
-APART = ("settings", "hyperparameters", "alpha", "beta")
+APART = ("settings", "hyperparameters", "alpha", "beta", "sharing", "finding")
 
 
 def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
@@ -30,11 +30,13 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
     facts = [(name, in_one_cell(value)) for name, value in document.items() if name not in APART]
     show_table(str(model), ("", "value"), facts)
     show_table("What was inferred", ("", "value"), inferred(fitted.hyperparameters_))
-    show_weights("Who learns from whom (alpha)", fitted.alpha_, MOST_SHOWN)
+    show_weights("Who learns from whom (alpha)", fitted, MOST_SHOWN)
 
 
 def describe(model: Estimator) -> dict[str, Any]:
     """A fitted model as plain data."""
+    from vmtl.report import read_model
+
     document: dict[str, Any] = {
         "kind": "classification" if hasattr(model, "classes_") else "regression",
         "method": model.method,
@@ -53,8 +55,10 @@ def describe(model: Estimator) -> dict[str, Any]:
     document["hyperparameters"] = model.hyperparameters_.to_json()
     for name, values in model.hyperparameters_.to_tensors().items():
         document["hyperparameters"].setdefault("structure", {})[name] = values.cpu().numpy().round(6).tolist()
-    for name in ("alpha", "beta"):
+    for name in ("alpha", "beta", "sharing"):
         document[name] = getattr(model, f"{name}_").to_numpy().round(6).tolist()
+    finding = read_model(model)
+    document["finding"] = None if finding is None else {"answer": finding.answer, "sentence": finding.sentence()}
     return document
 
 

@@ -52,7 +52,7 @@ def report(
     seen = look(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
     facts = origin(fitted, model, data, train)
-    page = render(fitted, seen.evidence, seen.others, seen.control, facts, heading, seen.warnings)
+    page = render(fitted, seen.evidence, seen.others, seen.control, facts, heading, seen.warnings, seen.worth)
     write_atomically(out, page.encode())
     if json:
         show_json({"out": str(out), **summary(seen.evidence), "warnings": seen.warnings})
@@ -63,11 +63,12 @@ def report(
 
 @dataclass(frozen=True)
 class Seen:
-    """What the page is about: predictions of the model and of others, the control, and warnings."""
+    """What the page is about: predictions of the model and of others, the control, the structure's worth, warnings."""
 
     evidence: Evidence
     others: dict[str, Evidence]
     control: Control | None
+    worth: dict[str, float] | None
     warnings: list[str]
 
 
@@ -83,18 +84,18 @@ def look(
 ) -> Seen:
     """Predict the labelled rows; with training rows also fit what the model is compared with."""
     from vmtl.cli._support.loading import read_labelled
-    from vmtl.evaluation import Labelled, count_repeated, gather
+    from vmtl.evaluation import Labelled, count_repeated, gather, structure_worth_of
 
     problem, tasks, labels = read_labelled(data, model, task, target)
     test = Labelled(problem.X, labels, tasks)
     evidence = gather(model, test.X, test.y, test.tasks)
     if train is None:
-        return Seen(evidence, {}, None, seen_before(model, problem))
+        return Seen(evidence, {}, None, None, seen_before(model, problem))
     training, train_tasks, train_labels = read_labelled(train, model, task, target)
     learned = Labelled(training.X, train_labels, train_tasks)
     warnings = repeated(count_repeated(model, evidence, learned, test), len(test.y))
     others, control = fit_others(model, evidence, learned, test, wanted, repeats, visible)
-    return Seen(evidence, others, control, warnings)
+    return Seen(evidence, others, control, structure_worth_of(model, learned), warnings)
 
 
 def summary(evidence: Evidence) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from vmtl.evaluation.metrics import (
     unseen_class_scores,
 )
 from vmtl.evaluation.references import REFERENCES, fit_reference
+from vmtl.evaluation.structure import structure_worth_of
 
 __all__ = [
     "REFERENCES",
@@ -44,5 +45,6 @@ __all__ = [
     "perfect_ece",
     "real_scores",
     "rmse",
+    "structure_worth_of",
     "unseen_class_scores",
 ]

@@ -7,10 +7,11 @@
 import warnings
 
 from vmtl import evaluation
-from vmtl.report.arrows import Arrow, Control, arrows, clear_arrows, even_weight, fit_control
+from vmtl.report.arrows import Arrow, Control, arrows, even_weight, fit_control
+from vmtl.report.finding import Finding, clear_arrows, read_map, read_model
 from vmtl.report.page import render
 from vmtl.report.plots.learning import plot_learning
-from vmtl.report.plots.relatedness import plot_arrows, plot_control, plot_relatedness
+from vmtl.report.plots.relatedness import plot_arrows, plot_control, plot_positions, plot_relatedness, plot_sharing
 from vmtl.report.plots.scores import (
     plot_confusion,
     plot_gains,
@@ -46,6 +47,7 @@ def __getattr__(name: str) -> object:
 __all__ = [
     "Arrow",
     "Control",
+    "Finding",
     "arrows",
     "clear_arrows",
     "even_weight",
@@ -55,10 +57,14 @@ __all__ = [
     "plot_control",
     "plot_gains",
     "plot_learning",
+    "plot_positions",
     "plot_predictions",
     "plot_relatedness",
     "plot_reliability",
     "plot_scores",
+    "plot_sharing",
     "plot_uncertainty",
+    "read_map",
+    "read_model",
     "render",
 ]

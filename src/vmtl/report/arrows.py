@@ -16,8 +16,8 @@ from vmtl.report.style import short
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Weights that differ by less are called even.
-ABOUT = 0.02
+    #: The lower and the upper ends of a (T, T) map.
+    MapInterval = tuple[pd.DataFrame, pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,14 @@ class Arrow:
     learner: str
     teacher: str
     weight: float
+    interval: tuple[float, float] | None = None
 
     def __str__(self) -> str:
-        return f"{short(self.learner, 40)} learns from {short(self.teacher, 40)} {self.weight:.2f}"
+        return f"{short(self.learner, 40)} learns from {short(self.teacher, 40)} {self.share()}"
+
+    def share(self) -> str:
+        """The weight, with its interval if it has one."""
+        return with_ends(self.weight, self.interval)
 
 
 @dataclass(frozen=True)
@@ -49,19 +54,32 @@ class Control:
         return float(self.shuffled.max())
 
 
-def arrows(weights: pd.DataFrame) -> list[Arrow]:
+def with_ends(value: float, interval: tuple[float, float] | None) -> str:
+    """``0.50 [0.30, 0.70]``, or the number alone."""
+    return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval is not None else "")
+
+
+def arrows(weights: pd.DataFrame, interval: MapInterval | None = None) -> list[Arrow]:
     """The off-diagonal entries of a (T, T) DataFrame, largest first; none for a method without mixing weights.
 
     Parameters
     ----------
     weights : DataFrame of shape (T, T)
         Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
+    interval : pair of DataFrames of shape (T, T), default=None
+        Lower and upper ends of the weights, such as ``alpha_interval_``.
     """
     values, names = np.asarray(weights), [str(name) for name in weights.index]
     if not values.any():
         return []
+    ends = None if interval is None else np.stack([np.asarray(end) for end in interval], -1)  # (T, T, 2)
+
+    def arrow(t: int, i: int) -> Arrow:
+        both = None if ends is None else (float(ends[t, i, 0]), float(ends[t, i, 1]))
+        return Arrow(names[t], names[i], float(values[t, i]), both)
+
     pairs = [(t, i) for t in range(len(names)) for i in range(len(names)) if t != i]
-    return sorted((Arrow(names[t], names[i], float(values[t, i])) for t, i in pairs), key=lambda arrow: -arrow.weight)
+    return sorted((arrow(t, i) for t, i in pairs), key=lambda arrow: -arrow.weight)
 
 
 def even_weight(n_tasks: int) -> float:
@@ -73,22 +91,6 @@ def even_weight(n_tasks: int) -> float:
         T, the number of tasks.
     """
     return 1 / max(n_tasks - 1, 1)
-
-
-def clear_arrows(weights: pd.DataFrame, control: Control | None = None) -> list[Arrow]:
-    """The arrows that tell something: those beyond the control; without one, all, unless every weight is about even.
-
-    Parameters
-    ----------
-    weights : DataFrame of shape (T, T)
-        Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
-    control : Control, default=None
-        Refits whose tasks mean nothing, if there are any.
-    """
-    every_arrow, even = arrows(weights), even_weight(len(weights))
-    if control is not None:
-        return [arrow for arrow in every_arrow if arrow.weight > max(control.noise, even + ABOUT)]
-    return every_arrow if any(abs(arrow.weight - even) > ABOUT for arrow in every_arrow) else []
 
 
 def fit_control(

@@ -11,8 +11,10 @@ import numpy as np
 from vmtl._utils.messages import counted, first_few, quoted
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.evaluation.evidence import Evidence
-from vmtl.report.arrows import Control, arrows, clear_arrows
-from vmtl.report.sections.model import learning_section, relatedness_section, settings_section
+from vmtl.report.arrows import Control
+from vmtl.report.finding import Finding, read_model
+from vmtl.report.sections.model import learning_section, settings_section
+from vmtl.report.sections.relatedness import relatedness_section
 from vmtl.report.sections.scores import error_section, gain_section, score_section, trust_section
 from vmtl.report.sections.section import Section
 
@@ -25,6 +27,7 @@ def render(
     facts: Mapping[str, object] | None = None,
     title: str = "Multi-task report",
     warnings: Sequence[str] = (),
+    worth: Mapping[str, float] | None = None,
 ) -> str:
     """The page as text.
 
@@ -44,6 +47,8 @@ def render(
         The heading of the page.
     warnings : sequence of str, default=()
         What to say before all else.
+    worth : mapping of str to float, default=None
+        What left-out training rows cost under four structures, from ``vmtl.evaluation.structure_worth_of``.
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -52,7 +57,7 @@ def render(
     sections = [
         score_section(model, evidence, others),
         gain_section(evidence, others),
-        relatedness_section(model, control),
+        relatedness_section(model, control, worth),
         trust_section(evidence),
         error_section(evidence),
         learning_section(model),
@@ -98,13 +103,20 @@ def _cards(
     if evidence.p is not None:
         scores = evidence.scores(np.arange(len(evidence.y)))
         cards.append(("calibration error", f"{scores['ece']:.3f}", f"a perfect model: {scores['ece_perfect']:.3f}"))
-    if arrows(model.alpha_):
-        clear = clear_arrows(model.alpha_, control)
-        remark = f"{clear[0].learner} learns from {clear[0].teacher}" if clear else "no task preferred"
-        cards.append(("strongest link", f"{clear[0].weight:.2f}" if clear else "none", remark))
+    finding = read_model(model, control)
+    if finding is not None:
+        cards.append(_link_card(finding))
     if helped is not None:
         verdicts = [row[-1].text for row in helped.sheets[0].rows]
         cards.append(
             ("tasks helped", str(verdicts.count("helped")), f"{verdicts.count('hurt')} hurt, of {len(verdicts)}")
         )
     return cards
+
+
+def _link_card(finding: Finding) -> tuple[str, str, str]:
+    if finding.answer == "flat":
+        return ("strongest link", "none", "no task preferred")
+    strongest = finding.arrows[0]
+    ends = "" if strongest.interval is None else f"; 90 %: {strongest.interval[0]:.2f} to {strongest.interval[1]:.2f}"
+    return ("strongest link", f"{strongest.weight:.2f}", f"{strongest.learner} learns from {strongest.teacher}{ends}")

@@ -13,6 +13,7 @@ from vmtl.evaluation.evidence import Evidence
 from vmtl.evaluation.intervals import Interval
 from vmtl.methods import METHODS
 from vmtl.report.arrows import Arrow, Control
+from vmtl.report.finding import Finding
 
 #: Arrows that the list names.
 MOST_ARROWS = 40
@@ -149,17 +150,53 @@ def gain_sheet(of_tasks: Sequence[Gain], evidence: Evidence, alone: Evidence) ->
     return Sheet("gains", "What every task gains from the others", columns, tuple(rows))
 
 
-def arrow_sheet(strongest_first: Sequence[Arrow], clear: Sequence[Arrow], control: Control | None) -> Sheet:
-    """The strongest arrows, each against the noise of the control; ``clear`` are those beyond it."""
+def arrow_sheet(finding: Finding, strengths: Mapping[str, str], control: Control | None) -> Sheet:
+    """The strongest arrows with their intervals and the learner's strength, each against the noise of the control."""
     rows = []
-    for arrow in strongest_first[:MOST_ARROWS]:
-        row = [text(arrow.learner), text(arrow.teacher), number(arrow.weight, 2)]
+    for arrow in finding.arrows[:MOST_ARROWS]:
+        row = [text(arrow.learner), text(arrow.teacher), Cell(arrow.share(), arrow.weight, "number")]
+        if arrow.interval is not None:
+            row.append(_verdict(arrow, finding))
+        row.append(Cell(strengths[arrow.learner], strengths[arrow.learner], "number"))
         if control is not None:
-            beyond = arrow in clear
-            row.append(text("above the noise" if beyond else "within the noise", "helped" if beyond else ""))
+            row.append(text("above the noise" if arrow.weight > control.noise else "within the noise"))
         rows.append(tuple(row))
-    columns = ("task", "learns from", "weight", *(("against the control",) if control is not None else ()))
+    has_ends = finding.arrows[0].interval is not None
+    columns = (
+        "task",
+        "learns from",
+        "weight [90 % interval]" if has_ends else "weight",
+        *(("against even",) if has_ends else ()),
+        "strength r of the task",
+        *(("against the control",) if control is not None else ()),
+    )
     return Sheet("arrows", "Who learns from whom, strongest first", columns, tuple(rows))
+
+
+def _verdict(arrow: Arrow, finding: Finding) -> Cell:
+    if arrow in finding.preferred:
+        return text("clearly more", "helped")
+    if arrow in finding.avoided:
+        return text("clearly less", "hurt")
+    return text("leans to more" if arrow in finding.leaning else "open")
+
+
+def worth_sheet(worth: Mapping[str, float]) -> Sheet:
+    """What left-out training rows cost under the inferred structure and under others."""
+    names = {
+        "inferred": "with the inferred structure",
+        "even": "every task learns alike from all others",
+        "alone": "every task alone",
+        "pooled": "all rows pooled",
+    }
+    first = worth["inferred"]
+    rows = tuple(
+        (text(names[name]), number(loss), Cell(f"{loss - first:+.3f}", loss - first, "number"))
+        for name, loss in worth.items()
+    )
+    columns = ("structure", "nats per left-out row", "worse than inferred by")
+    note = "Each training row is predicted by the exact model without it; less is better. At most 320 rows are used."
+    return Sheet("worth", "What the structure is worth", columns, rows, note)
 
 
 def fact_sheet(name: str, caption: str, facts: Mapping[str, object]) -> Sheet:

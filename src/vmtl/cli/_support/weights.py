@@ -1,4 +1,4 @@
-"""Who learns from whom, as a short table, or as one sentence where nobody is preferred."""
+"""Who learns from whom: what the map says in one sentence, and its strongest weights as a short table."""
 
 from __future__ import annotations
 
@@ -7,22 +7,37 @@ from typing import TYPE_CHECKING
 from vmtl.cli._support.console import printable, show_table
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from vmtl.cli._support.loading import Estimator
+
+#: Letters of a task's name, so that the table fits a terminal of 80 columns.
+NAME = 16
 
 
-def show_weights(title: str, weights: pd.DataFrame, most: int) -> None:
-    """The strongest 'learns from' weights of a (T, T) DataFrame, if the method has any."""
+def show_weights(title: str, model: Estimator, most: int) -> None:
+    """The finding of a model's map; where it is not flat, the strongest weights beside the strength of the learner."""
     import typer
 
-    from vmtl.report import arrows, clear_arrows, even_weight
+    from vmtl.report import read_model
+    from vmtl.report.finding import strengths
 
-    strongest_first, even = arrows(weights), even_weight(len(weights))
-    if strongest_first and not clear_arrows(weights):
-        typer.echo(printable(f"{title}: no task is preferred, each learns equally from all others."))
-    elif strongest_first:
-        cut = f"the {most} strongest of {len(strongest_first)}; " if len(strongest_first) > most else ""
-        show_table(
-            f"{title} ({cut}an indifferent learner has {even:.3f})",
-            ("task", "learns from", "weight"),
-            [(arrow.learner, arrow.teacher, float(arrow.weight)) for arrow in strongest_first[:most]],
-        )
+    finding = read_model(model)
+    if finding is None:
+        return
+    typer.echo(printable(f"{title}: {finding.sentence()}"))
+    if finding.answer == "flat":
+        return
+    of_tasks = strengths(model)
+    shown = finding.arrows[:most]
+    cut = f"the {most} strongest of {len(finding.arrows)}; " if len(finding.arrows) > most else ""
+    ends = "" if shown[0].interval is None else "; in brackets 90 % intervals"
+    show_table(
+        f"{cut}an even weight is {finding.even:.2f}{ends}",
+        ("task", "learns from", "weight", "strength r"),
+        [(cut_name(a.learner), cut_name(a.teacher), a.share(), of_tasks[a.learner]) for a in shown],
+    )
+
+
+def cut_name(name: str) -> str:
+    from vmtl.report.style import short
+
+    return short(name, NAME)

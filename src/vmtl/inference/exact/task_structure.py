@@ -161,12 +161,18 @@ def _with_intervals(
         drawn = distances[which == number]
         parts.append(reading.covariance(drawn, reading.draw(len(drawn), generator)))
     alpha, sharing, _ = conditional(torch.cat(parts))
-    levels = torch.tensor(INTERVAL, dtype=torch.float64)
+    beta = resemblance(positions.distances())
     return replace(
         structure,
-        beta=resemblance(positions.distances()),
+        beta=beta,
         positions=positions.points,
-        alpha_interval=alpha.quantile(levels, 0),
-        beta_interval=resemblance(distances).quantile(levels, 0),
-        sharing_interval=sharing.quantile(levels, 0),
+        alpha_interval=_interval(alpha, structure.alpha),
+        beta_interval=_interval(resemblance(distances), beta),
+        sharing_interval=_interval(sharing, structure.sharing),
     )
+
+
+def _interval(draws: Tensor, value: Tensor) -> Tensor:
+    """(2, ...) the ends of most ``draws`` (S, ...), with the ``value`` between them: a mean of readings need not be."""
+    low, high = draws.quantile(torch.tensor(INTERVAL, dtype=torch.float64), 0)
+    return torch.stack([torch.minimum(low, value), torch.maximum(high, value)])

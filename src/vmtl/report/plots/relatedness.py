@@ -1,4 +1,4 @@
-"""Figures on who learns from whom: the map, the arrows, and the control beside them."""
+"""Figures on who learns from whom: the map, the arrows, where the tasks lie, how strongly they share, the control."""
 
 from __future__ import annotations
 
@@ -15,15 +15,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from vmtl.report.arrows import MapInterval
+
 #: Rows of a map up to which every cell carries its number.
 MOST_NUMBERED = 12
+#: Rows of a map up to which every cell has room for its interval.
+MOST_WITH_ENDS = 8
 #: Largest weights that the control draws, and as many of the rest.
 MOST_DOTS = 200
 #: Tasks that the circle of arrows can hold.
 MOST_ON_CIRCLE = 14
+#: Points with a name where the tasks lie, and tasks with a line of their own in the strengths.
+MOST_NAMED, MOST_STRENGTHS = 24, 30
 
 
-def plot_relatedness(weights: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_relatedness(weights: pd.DataFrame, ax: Axes | None = None, interval: MapInterval | None = None) -> Axes:
     """Mixing weights of a (T, T) DataFrame: the learner is a row, its teachers are the columns.
 
     Parameters
@@ -32,13 +38,25 @@ def plot_relatedness(weights: pd.DataFrame, ax: Axes | None = None) -> Axes:
         Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
     ax : matplotlib Axes, default=None
         Where to draw; None makes a new figure.
+    interval : pair of DataFrames of shape (T, T), default=None
+        Lower and upper ends, such as ``alpha_interval_``: written below each weight, as far as cells have room for it.
     """
     names = [short(name) for name in weights.index]
     ax = axes(ax, 1.2 + min(0.42 * len(names), 4.2))
     values = np.array(weights, dtype=float)
     draw_map(ax, values, names, names, hollow_diagonal=True, full=max(0.5, float(values.max())))
+    if interval is not None and len(names) <= MOST_WITH_ENDS:
+        _write_ends(ax, np.asarray(interval[0]), np.asarray(interval[1]))
     ax.set(xlabel="learns from", ylabel="task")
     return ax
+
+
+def _write_ends(ax: Axes, low: Array, high: Array) -> None:
+    """Both ends of every interval as a small line below the number in its cell."""
+    size = 7.5 if len(low) <= 5 else 6.2
+    for t, i in zip(*np.nonzero(~np.eye(len(low), dtype=bool)), strict=True):
+        ends = "–".join(f"{end[t, i]:.2f}".removeprefix("0") for end in (low, high))
+        ax.text(i, t + 0.31, ends, ha="center", va="center", fontsize=size)
 
 
 def draw_map(
@@ -128,6 +146,74 @@ def _involved(strongest_first: Sequence[Arrow]) -> set[str]:
 def _circle(n: int) -> list[tuple[float, float]]:
     angle = np.pi / 2 - 2 * np.pi * np.arange(n) / n
     return [(float(np.cos(a)), float(np.sin(a))) for a in angle]
+
+
+def plot_positions(positions: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Where the tasks lie by their representations: the two longest axes, in one unit.
+
+    Parameters
+    ----------
+    positions : DataFrame of shape (T, Q)
+        One point a task, such as ``positions_``.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
+    ax = axes(ax, 3.3)
+    points = np.zeros((len(positions), 2))
+    kept = np.asarray(positions, dtype=float)[:, :2]
+    points[:, : kept.shape[1]] = kept
+    ax.plot(*points.T, "o", ms=7, color=ACCENT)
+    if len(positions) <= MOST_NAMED:
+        _name_points(ax, [short(name, 14) for name in positions.index], points, on_a_line=kept.shape[1] < 2)
+    ax.margins(0.16)
+    ax.set_xlabel("first axis, in deviations within classes")
+    ax.grid(color=LINE)
+    if kept.shape[1] > 1:
+        ax.set(ylabel="second axis", aspect="equal", adjustable="datalim")
+    else:
+        ax.set(ylim=(-1, 1), yticks=[])
+    return ax
+
+
+def _name_points(ax: Axes, names: Sequence[str], points: Array, on_a_line: bool) -> None:
+    """Names above their points; on a line they climb in turns, above and below, so that neighbours do not collide."""
+    turns = (1, -1, 2.6, -2.6) if on_a_line else (1,)
+    for rank, k in enumerate(np.argsort(points[:, 0], kind="stable")):
+        turn = turns[rank % len(turns)]
+        ax.annotate(
+            names[k],
+            points[k],
+            xytext=(0, 8 * turn),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if turn > 0 else "top",
+            fontsize=9,
+        )
+
+
+def plot_sharing(sharing: pd.Series, interval: pd.DataFrame | None = None, ax: Axes | None = None) -> Axes:
+    """The strength r of every task, 0 on its own and 1 as its mixture says, with its interval.
+
+    Parameters
+    ----------
+    sharing : Series of shape (T,)
+        One strength a task, such as ``sharing_``.
+    interval : DataFrame of shape (T, 2), default=None
+        Columns ``low`` and ``high``, such as ``sharing_interval_``.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+    """
+    shown = np.argsort(sharing.to_numpy(), kind="stable")[:MOST_STRENGTHS]  # weakest first, from below
+    ax = axes(ax, 0.9 + 0.26 * len(shown))
+    places = np.arange(len(shown))
+    if interval is not None:
+        low, high = interval.to_numpy()[shown].T
+        ax.hlines(places, low, high, color=ACCENT, lw=2, alpha=0.5)
+    ax.plot(sharing.to_numpy()[shown], places, "o", ms=6, color=ACCENT, clip_on=False, zorder=3)
+    ax.set_yticks(places, [short(sharing.index[k]) for k in shown])
+    ax.set(xlim=(0, 1.02), ylim=(-0.6, len(shown) - 0.4), xlabel="strength r: 0 on its own, 1 as the others say")
+    ax.grid(axis="x", color=LINE)
+    return ax
 
 
 def plot_control(weights: pd.DataFrame, control: Control | None = None, ax: Axes | None = None) -> Axes:

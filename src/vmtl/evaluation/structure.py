@@ -1,0 +1,54 @@
+"""What the structure that a model found among its tasks is worth to its training rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from vmtl.data.duplicates import merge_duplicates
+from vmtl.data.rows import Rows
+from vmtl.data.subsampling import subsample_rows
+from vmtl.estimators.base import BaseMultiTask
+from vmtl.evaluation.comparison import Labelled
+from vmtl.inference.exact.kernel_selection import MAX_ROWS
+from vmtl.inference.exact.structure_worth import structure_worth
+
+
+def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float] | None:
+    """Nats per left-out training row with the inferred structure, with even weights, alone and pooled.
+
+    At most 320 rows are looked at. None for a fit that inferred no structure: fewer than three tasks, another method or
+    another preset.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    train : Labelled
+        The rows it was fitted to.
+    """
+    inferred = model.hyperparameters_
+    if inferred.structure is None or inferred.scale is None or inferred.bias is None or len(model.tasks_) < 3:
+        return None
+    rows = merge_duplicates(_feature_rows(model, train))
+    rows = rows.take(subsample_rows(rows, MAX_ROWS, model.seed_))
+    scale = inferred.scale * inferred.bias**0.5
+    worth = structure_worth(rows, inferred.structure.covariance.double().cpu(), scale, inferred.noise or 1.0)
+    unit = 0.0 if rows.is_classification else math.log(model.y_scale_)
+    return {name: loss + unit for name, loss in worth.items()}
+
+
+def _feature_rows(model: BaseMultiTask, train: Labelled) -> Rows:
+    """The features, targets and tasks that the exact model saw."""
+    is_classification = hasattr(model, "classes_")
+    place = {name: code for code, name in enumerate(model.tasks_.tolist())}
+    task = torch.tensor([place[name] for name in train.tasks.tolist()])
+    features = torch.as_tensor(model.encode(train.X, tasks=train.tasks)).double()
+    if is_classification:
+        y = torch.as_tensor(np.searchsorted(model.classes_, train.y))
+    else:
+        y = torch.as_tensor((np.asarray(train.y, dtype=np.float64) - model.y_mean_) / model.y_scale_)
+    n_classes = len(model.classes_) if is_classification else 1
+    return Rows(features, y, task, torch.ones(len(y)).double(), len(place), n_classes, is_classification)

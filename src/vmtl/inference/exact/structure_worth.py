@@ -11,8 +11,7 @@ from torch import Tensor
 from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.posterior import Dual
-from vmtl.inference.exact.strength import left_out_loss
-from vmtl.inference.exact.task_structure import mean_correlation
+from vmtl.inference.exact.strength import left_out_loss, mean_correlation
 
 #: Factors by which the scale of a classifier, or the noise of a regression, may suit another structure better.
 FACTORS = (0.5, 1.0, 2.0)

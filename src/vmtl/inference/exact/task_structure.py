@@ -23,7 +23,12 @@ from torch.nn import functional as F
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.exact.kernel_selection import KernelSelection
-from vmtl.inference.exact.strength import choose_scale
+from vmtl.inference.exact.strength import (
+    choose_regression_strength,
+    choose_strength,
+    mean_correlation,
+    weaken,
+)
 from vmtl.inference.exact.structure_evidence import Targets, output_scale
 from vmtl.inference.exact.structure_posterior import Reading, read_structure
 from vmtl.inference.exact.task_positions import TaskPositions, infer_positions
@@ -58,28 +63,69 @@ def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, s
     The kernel's s0 and noise were found for tasks that are all alike. A regression takes those of its structure; a
     classifier chooses s0 by the predictions of left-out rows: least squares does not know how sure it may be.
     """
-    structure, ridge = infer_structure(rows, relatedness, seed)
-    scale, noise = kernel.scale, kernel.noise
+    posterior = infer_structure(rows, relatedness, seed)
+    scale, noise, kept = kernel.scale, kernel.noise, 1.0
     if rows.is_classification:
-        scale = choose_scale(rows, kernel, structure.covariance, seed)
-    elif ridge is not None:
+        kept, scale = choose_strength(rows, kernel, posterior.covariance, seed)
+    elif posterior.ridge is not None:
         targets = _some_targets(rows, seed)
-        outputs = max(output_scale(structure.covariance, ridge, targets) * targets.unit, LEAST_SCALE)
+        kept = choose_regression_strength(targets, posterior.covariance, posterior.ridge)
+        covariance = weaken(posterior.covariance, kept)
+        outputs = max(output_scale(covariance, posterior.ridge, targets) * targets.unit, LEAST_SCALE)
         scale = outputs / kernel.logit_scale(1.0)
-        noise = max(outputs * float(ridge * rows.unit) ** 0.5, LEAST_SCALE)
+        noise = max(outputs * float(posterior.ridge * rows.unit) ** 0.5, LEAST_SCALE)
+    structure = posterior.structure(kept, seed)
     return WeightPrior(structure, mean_correlation(structure.covariance), scale, noise)
 
 
-def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> tuple[TaskStructure, Tensor | None]:
-    """The structure of the tasks of the feature rows, and lambda, the noise's variance in units of the weights'."""
+@dataclass(frozen=True)
+class StructurePosterior:
+    """What the rows say about the structure of the tasks, before its strength is chosen."""
+
+    covariance: Tensor  # (T, T) B, the average of the readings
+    ridge: Tensor | None = None  # lambda, the noise's variance in units of the weights'
+    positions: TaskPositions | None = None
+    readings: tuple[Reading, ...] = ()
+    share: Tensor | None = None  # (R,) the probabilities of the readings
+
+    def structure(self, kept: float = 1.0, seed: int = 0) -> TaskStructure:
+        """Who learns from whom under m B + (1 - m) I, m = ``kept``; with intervals where there are positions.
+
+        One draw is a reading by its probability, its numbers, and distances as other rows of the same tasks would
+        have shown them. Few rows make wide intervals about an even map, many rows narrow ones: unknown is not flat.
+        """
+        structure = structure_of(weaken(self.covariance, kept))
+        if self.positions is None or self.share is None:
+            return structure
+        distances = self.positions.draws()  # (S, T, T)
+        generator = torch.Generator().manual_seed(seed)
+        which = torch.multinomial(self.share, len(distances), replacement=True, generator=generator)
+        parts = []
+        for number, reading in enumerate(self.readings):
+            drawn = distances[which == number]
+            parts.append(reading.covariance(drawn, reading.draw(len(drawn), generator)))
+        alpha, sharing, _ = conditional(weaken(torch.cat(parts), kept))
+        beta = resemblance(self.positions.distances())
+        return replace(
+            structure,
+            beta=beta,
+            positions=self.positions.points,
+            alpha_interval=_interval(alpha, structure.alpha),
+            beta_interval=_interval(resemblance(distances), beta),
+            sharing_interval=_interval(sharing, structure.sharing),
+        )
+
+
+def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> StructurePosterior:
+    """The structure of the tasks of the feature rows."""
     rows = rows.cpu()
     if relatedness == "independent" or rows.n_tasks == 1:
-        return structure_of(torch.eye(rows.n_tasks, dtype=torch.float64)), None
+        return StructurePosterior(torch.eye(rows.n_tasks, dtype=torch.float64))
     targets = _some_targets(rows, seed)
     if relatedness == "uniform" or rows.n_tasks == 2:
         nowhere = torch.zeros(rows.n_tasks, rows.n_tasks, dtype=torch.float64)
         alike = read_structure(targets, nowhere, most=1)[0]
-        return structure_of(alike.covariance(nowhere)), alike.numbers[1].exp()
+        return StructurePosterior(alike.covariance(nowhere), alike.numbers[1].exp())
     positions = infer_positions(rows.take(subsample_rows(rows, POSITION_ROWS, seed)), seed)
     distances = positions.distances()
     readings = read_structure(targets, distances)
@@ -87,9 +133,8 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> tuple[Ta
     if relatedness == "most probable":
         share = F.one_hot(share.argmax(), len(share)).double()
     covariance = torch.stack([reading.covariance(distances) for reading in readings])
-    structure = structure_of(torch.tensordot(share, covariance, 1))
     ridge = (share @ torch.stack([reading.numbers[1] for reading in readings])).exp()
-    return _with_intervals(structure, positions, readings, share, seed), ridge
+    return StructurePosterior(torch.tensordot(share, covariance, 1), ridge, positions, tuple(readings), share)
 
 
 def structure_of(covariance: Tensor) -> TaskStructure:
@@ -134,42 +179,9 @@ def resemblance(distances: Tensor) -> Tensor:
     return (-distances).masked_fill(eye, -torch.inf).softmax(-1)
 
 
-def mean_correlation(covariance: Tensor) -> float:
-    """The mean of B between two tasks; 0 where there is one."""
-    n_tasks = len(covariance)
-    return float((covariance.sum() - n_tasks) / max(1, n_tasks * (n_tasks - 1)))
-
-
 def _some_targets(rows: Rows, seed: int) -> Targets:
     rows = rows.cpu()
     return Targets.of(rows.take(subsample_rows(rows, MAX_ROWS, seed)))
-
-
-def _with_intervals(
-    structure: TaskStructure, positions: TaskPositions, readings: list[Reading], share: Tensor, seed: int
-) -> TaskStructure:
-    """The structure with beta, the positions and intervals.
-
-    One draw is a reading by its probability, its numbers, and distances as other rows of the same tasks would have
-    shown them. Few rows make wide intervals about an even map, many rows narrow ones: unknown is not the same as flat.
-    """
-    distances = positions.draws()  # (S, T, T)
-    generator = torch.Generator().manual_seed(seed)
-    which = torch.multinomial(share, len(distances), replacement=True, generator=generator)
-    parts = []
-    for number, reading in enumerate(readings):
-        drawn = distances[which == number]
-        parts.append(reading.covariance(drawn, reading.draw(len(drawn), generator)))
-    alpha, sharing, _ = conditional(torch.cat(parts))
-    beta = resemblance(positions.distances())
-    return replace(
-        structure,
-        beta=beta,
-        positions=positions.points,
-        alpha_interval=_interval(alpha, structure.alpha),
-        beta_interval=_interval(resemblance(distances), beta),
-        sharing_interval=_interval(sharing, structure.sharing),
-    )
 
 
 def _interval(draws: Tensor, value: Tensor) -> Tensor:

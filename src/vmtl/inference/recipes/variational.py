@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.kernel_selection import ASSUMED, KernelSelection
+from vmtl.inference.exact.strength import mean_correlation
 from vmtl.inference.exact.task_structure import (
     Relatedness,
     WeightPrior,
     exchangeable,
-    infer_structure,
-    mean_correlation,
+    infer_prior,
 )
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import build_model, gather_hyperparameters, learn_features, relatedness_of
@@ -59,7 +59,7 @@ def initial_structure(rows: Rows, kernel: KernelSelection, relatedness: Relatedn
     """Where mixing weights and strengths begin; even ones are not inferred."""
     if relatedness == "uniform":
         return exchangeable(rows.n_tasks, kernel.correlation)
-    return infer_structure(rows, relatedness, seed)[0]
+    return infer_prior(rows, kernel, relatedness, seed).structure
 
 
 def trainable_scale(scale: float, is_classification: bool) -> float:

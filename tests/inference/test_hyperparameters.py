@@ -34,7 +34,9 @@ FULL = Hyperparameters(
 )
 
 
-@pytest.mark.parametrize("given", [FULL, replace(FULL, structure=structure_of(BETWEEN)), replace(FULL, structure=None), Hyperparameters()])
+@pytest.mark.parametrize(
+    "given", [FULL, replace(FULL, structure=structure_of(BETWEEN)), replace(FULL, structure=None), Hyperparameters()]
+)
 def test_they_survive_a_file(given: Hyperparameters) -> None:
     numbers = json.loads(json.dumps(given.to_json()))
     again = Hyperparameters.from_file(numbers, given.to_tensors(), 3)

@@ -30,9 +30,7 @@ from vmtl.inference.exact.task_structure import (
 from vmtl.model.mixing import TaskStructure
 
 #: Correlations of four tasks; no weight of a conditional is negative.
-B = torch.tensor(
-    [[1, 0.6, 0.3, 0.3], [0.6, 1, 0.4, 0.3], [0.3, 0.4, 1, 0.5], [0.3, 0.3, 0.5, 1]], dtype=torch.float64
-)
+B = torch.tensor([[1, 0.6, 0.3, 0.3], [0.6, 1, 0.4, 0.3], [0.3, 0.4, 1, 0.5], [0.3, 0.3, 0.5, 1]], dtype=torch.float64)
 #: Task 1 stands between tasks 0 and 2, which correct it by negative weights for each other.
 CORRECTING = torch.tensor([[1, 0.7, 0.3], [0.7, 1, 0.7], [0.3, 0.7, 1]], dtype=torch.float64)
 

@@ -63,3 +63,6 @@ def test_it_begins_where_the_evidence_points() -> None:
         torch.testing.assert_close(model.beta(), alpha)
     torch.testing.assert_close(inferred.sharing(), sharing)
     torch.testing.assert_close(given.sharing(), torch.full_like(sharing, 0.95))
+    inferred.start_from(replace(mixture, beta=alpha.flip(0).flip(1)))  # z has a map of its own where there is one
+    torch.testing.assert_close(inferred.alpha(), alpha)
+    torch.testing.assert_close(inferred.beta(), alpha.flip(0).flip(1))

@@ -14,8 +14,8 @@ from helpers.reliable import Toy
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl.config.settings import Settings
 from vmtl.datasets import load_digits_domains
-from vmtl.inference.variational import training
 from vmtl.inference.variational.training import DivergenceError
+from vmtl.model.objective import Objective
 
 LEARNING_RATES = (1e-5, 1e-4, 1e-3, 1e-2)
 SCALES = (1e-3, 1.0, 1e3)
@@ -106,7 +106,7 @@ def test_divergence_names_step_term_and_task(encoder: str, dtype: str, toy: Toy)
 @pytest.mark.parametrize("term", ["nll", "kl_z", "kl_w"])
 def test_divergence_of_one_term_names_its_task(term: str, toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     """The third of three tasks breaks in the fifth step."""
-    true_terms, calls = training.terms, itertools.count(1)
+    true_terms, calls = Objective.terms, itertools.count(1)
 
     def broken_terms(*arguments: Any) -> Any:
         found = true_terms(*arguments)
@@ -114,7 +114,7 @@ def test_divergence_of_one_term_names_its_task(term: str, toy: Toy, monkeypatch:
             return found
         return replace(found, **{term: getattr(found, term) * torch.tensor([1.0, 1.0, torch.nan])})
 
-    monkeypatch.setattr(training, "terms", broken_terms)
+    monkeypatch.setattr(Objective, "terms", broken_terms)
     with pytest.raises(DivergenceError, match=f"at step 4: {term} of task 'west' is not finite") as caught:
         MultiTaskRegressor(max_steps=9, random_state=0).fit(toy.X, toy.values, tasks=toy.tasks)
     assert (caught.value.step, caught.value.term, caught.value.task) == (4, term, 2)

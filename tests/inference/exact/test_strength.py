@@ -1,4 +1,4 @@
-"""The scale of a classifier, where the truth is known."""
+"""The scale of a classifier and how much tasks share, where the truth is known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,14 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.kernel_selection import ASSUMED
 from vmtl.inference.exact.leave_one_out import SCALE_RANGE
 from vmtl.inference.exact.posterior import solve_classifier
-from vmtl.inference.exact.strength import LOG_SCALE, choose_scale, left_out_loss
+from vmtl.inference.exact.strength import (
+    KEPT,
+    choose_regression_strength,
+    choose_strength,
+    left_out_loss,
+    weaken,
+)
+from vmtl.inference.exact.structure_evidence import Targets
 from vmtl.inference.exact.task_structure import exchangeable
 
 
@@ -29,7 +36,7 @@ def noisy_classes(signal: float, correlation: float, seed: int = 0) -> Rows:
 
 def chosen(rows: Rows, correlation: float, start: float = 4.0) -> float:
     covariance = exchangeable(rows.n_tasks, correlation).covariance
-    return choose_scale(rows, replace(ASSUMED, scale=start), covariance, 0)
+    return choose_strength(rows, replace(ASSUMED, scale=start), covariance, 0)[1]
 
 
 def test_the_scale_follows_the_signal():
@@ -37,15 +44,55 @@ def test_the_scale_follows_the_signal():
     assert 4 * faint < clear
 
 
-def test_the_search_goes_down_to_the_best_place():
-    rows, b = noisy_classes(0.5, 0.5), exchangeable(10, 0.5).covariance
+def test_the_search_goes_down():
+    rows, b = noisy_classes(0.5, 0.5), exchangeable(10, 0.95).covariance
+    kept, scale = choose_strength(rows, replace(ASSUMED, scale=4.0), b, 0)
+    assert left_out_loss(rows, weaken(b, kept), scale) < left_out_loss(rows, b, 4.0)
 
-    def loss(scale: float) -> float:
-        return left_out_loss(rows, b, scale) + 0.5 * ((np.log(scale) - LOG_SCALE[0]) / LOG_SCALE[1]) ** 2
 
-    assert loss(chosen(rows, 0.5)) < loss(4.0)
-    near = chosen(rows, 0.5, start=0.4)  # near its best place the search ends there
-    assert loss(near) <= min(loss(near * 2**0.5), loss(near / 2**0.5)) + 1e-9
+def test_what_is_kept_follows_how_much_tasks_share():
+    b = exchangeable(10, 0.97).covariance
+    alike, apart = (
+        [choose_strength(noisy_classes(20.0, rho, k), replace(ASSUMED, scale=4.0), b, 0)[0] for k in range(2)]
+        for rho in (0.99, 0.1)
+    )
+    assert min(alike) > max(apart)
+    assert set(alike + apart) <= set(KEPT)
+
+
+def test_tasks_that_share_nothing_have_nothing_to_weaken():
+    eye = torch.eye(10, dtype=torch.float64)
+    assert choose_strength(noisy_classes(5.0, 0.0), ASSUMED, eye, 0)[0] == 1.0
+    torch.testing.assert_close(weaken(eye, 0.3), eye)
+
+
+def regression(correlation: float, seed: int) -> Rows:
+    rng = np.random.default_rng(seed)
+    x, task = rng.normal(size=(150, 3)), np.repeat(np.arange(10), 15)
+    w = correlation**0.5 * rng.normal(size=3) + (1 - correlation) ** 0.5 * rng.normal(size=(10, 3))
+    y = (x * w[task]).sum(1) + 0.3 * rng.normal(size=150)
+    return Rows(*(torch.as_tensor(v) for v in (x, y, task, np.ones(150))), 10, 1, False)
+
+
+def test_a_regression_keeps_what_left_out_targets_speak_for():
+    """Against leaving every row out and solving again."""
+    rows, b, ridge = regression(0.5, 0), exchangeable(10, 0.97).covariance, torch.tensor(0.1, dtype=torch.float64)
+    targets = Targets.of(rows)
+
+    def error(kept: float) -> float:
+        matrix, y = targets.covariance(weaken(b, kept), ridge), targets.outputs[:, 0]
+        total = 0.0
+        for n in range(len(y)):
+            rest = torch.arange(len(y)) != n
+            mean = matrix[n, rest] @ torch.linalg.solve(matrix[rest][:, rest], y[rest])
+            total += float((y[n] - mean).square())
+        return total
+
+    kept = choose_regression_strength(targets, b, ridge)
+    assert kept < 1
+    assert error(kept) < error(1.0)
+    shared = [choose_regression_strength(Targets.of(regression(0.99, k)), b, ridge) for k in range(3)]
+    assert np.mean(shared) > kept
 
 
 def test_the_scale_stays_in_its_range():

@@ -179,9 +179,8 @@ def test_the_probability_of_a_reading_is_its_integral() -> None:
     """Of *alike*, over a grid of its two numbers."""
     targets = linear_tasks(one_rule() + 0.3 * torch.randn(6, 3, generator=torch.Generator().manual_seed(3)), 6)
     reading = read_structure(targets, NOWHERE, most=1)[0]
-    first, second = (
-        torch.linspace(-4, 4, 33, dtype=torch.float64) * reading.curvature.diagonal().rsqrt()[k] for k in (0, 1)
-    )
+    steps = torch.linspace(-4, 4, 33, dtype=torch.float64)
+    first, second = (steps * deviation for deviation in reading.curvature.diagonal().rsqrt())
     densities = torch.tensor(
         [[float(log_density(reading.numbers + torch.stack([a, b]), targets, NOWHERE)) for b in second] for a in first]
     )

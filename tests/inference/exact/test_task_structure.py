@@ -16,6 +16,7 @@ from vmtl.data.rows import Rows
 from vmtl.datasets import make_task_groups
 from vmtl.inference.exact import task_structure
 from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact.strength import mean_correlation, weaken
 from vmtl.inference.exact.task_structure import (
     LEAST_SCALE,
     WeightPrior,
@@ -23,7 +24,6 @@ from vmtl.inference.exact.task_structure import (
     exchangeable,
     infer_prior,
     infer_structure,
-    mean_correlation,
     resemblance,
     structure_of,
 )
@@ -139,14 +139,14 @@ def test_resemblance_is_a_softmax_of_distances() -> None:
 def test_what_may_be_shared_decides() -> None:
     rows = group_rows(20)
     eye = torch.eye(6, dtype=torch.float64)
-    independent, no_ridge = infer_structure(rows, "independent", 0)
+    independent = infer_structure(rows, "independent", 0)
     assert torch.equal(independent.covariance, eye)
-    assert no_ridge is None
-    uniform = infer_structure(rows, "uniform", 0)[0]
+    assert independent.ridge is None
+    uniform = infer_structure(rows, "uniform", 0).structure()
     between = uniform.covariance[~eye.bool()]
     torch.testing.assert_close(between, between[:1].expand(30))
     assert 0 < float(between[0]) < 1
-    probable, averaged = (infer_structure(rows, kind, 0)[0] for kind in ("most probable", "averaged"))
+    probable, averaged = (infer_structure(rows, kind, 0).structure() for kind in ("most probable", "averaged"))
     for inferred in (probable, averaged):
         assert inferred.alpha[:3, 3:].sum(1).max() < 0.3
     assert not torch.allclose(probable.covariance, averaged.covariance, atol=1e-6)
@@ -164,8 +164,8 @@ def test_the_average_is_between_the_readings_and_the_most_probable_is_one_of_the
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(task_structure, "read_structure", keep)
-        averaged = infer_structure(rows, "averaged", 0)[0]
-    probable = infer_structure(rows, "most probable", 0)[0]
+        averaged = infer_structure(rows, "averaged", 0).structure()
+    probable = infer_structure(rows, "most probable", 0).structure()
     distances = torch.cdist(averaged.positions, averaged.positions).square()
     tables = torch.stack([reading.covariance(distances) for reading in readings])
     assert (averaged.covariance >= tables.amin(0) - 1e-9).all()
@@ -176,19 +176,21 @@ def test_the_average_is_between_the_readings_and_the_most_probable_is_one_of_the
 
 @pytest.mark.parametrize("kind", ["uniform", "averaged", "most probable"])
 def test_one_and_two_tasks_have_nothing_to_choose(kind: Any) -> None:
-    alone, ridge = infer_structure(toy([9], classes=2).rows(), kind, 0)
+    inferred = infer_structure(toy([9], classes=2).rows(), kind, 0)
+    assert inferred.ridge is None
+    alone = inferred.structure()
     assert alone.covariance.tolist() == [[1.0]]
-    assert ridge is None
-    pair, ridge = infer_structure(toy([9, 12], classes=2).rows(), kind, 0)
+    inferred = infer_structure(toy([9, 12], classes=2).rows(), kind, 0)
+    assert inferred.ridge is not None
+    pair = inferred.structure()
     assert pair.alpha.tolist() == [[0.0, 1.0], [1.0, 0.0]]
     assert 0 < float(pair.covariance[0, 1]) < 1
-    assert ridge is not None
     for structure in (alone, pair):
         assert structure.alpha_interval is structure.positions is structure.beta is None
 
 
 def intervals_of(rows: Rows) -> TaskStructure:
-    return infer_structure(rows, "averaged", 0)[0]
+    return infer_structure(rows, "averaged", 0).structure()
 
 
 @pytest.mark.parametrize("classes", [0, 2])
@@ -260,17 +262,18 @@ def test_a_constant_target_has_hardly_any_scale() -> None:
     assert prior.structure.covariance.isfinite().all()
 
 
-def test_a_classifier_chooses_its_scale_under_the_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_classifier_chooses_scale_and_strength_under_the_structure(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[Tensor] = []
 
-    def choose(rows: Rows, kernel: object, covariance: Tensor, seed: int) -> float:
+    def choose(rows: Rows, kernel: object, covariance: Tensor, seed: int) -> tuple[float, float]:
         given.append(covariance)
-        return 2.5
+        return 0.8, 2.5
 
-    monkeypatch.setattr(task_structure, "choose_scale", choose)
+    monkeypatch.setattr(task_structure, "choose_strength", choose)
     prior = infer_prior(group_rows(10), ASSUMED, "averaged", 0)
     assert (prior.scale, prior.noise) == (2.5, ASSUMED.noise)
-    assert torch.equal(given[0], prior.structure.covariance)
+    assert torch.equal(weaken(given[0], 0.8), prior.structure.covariance)
+    assert prior.correlation == pytest.approx(0.8 * mean_correlation(given[0]))
 
 
 def test_groups_are_found_and_the_adversary_is_ignored() -> None:

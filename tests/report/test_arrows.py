@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from helpers.report_models import EVEN, UNEVEN, Case
-from vmtl.report import Control, arrows, clear_arrows, even_weight, fit_control
+from helpers.report_models import UNEVEN, Case
+from vmtl.report import arrows, even_weight, fit_control
 
 
 def test_arrows_are_the_weights_largest_first() -> None:
@@ -28,11 +28,8 @@ def test_the_control_refits_with_tasks_that_mean_nothing(class_case: Case) -> No
     assert control.noise == control.shuffled.max()
 
 
-def test_an_arrow_is_clear_beyond_the_control_or_where_weights_are_not_even() -> None:
-    names = list("abc")
-    even, uneven = (pd.DataFrame(w, index=names, columns=names) for w in (EVEN, UNEVEN))
-    assert clear_arrows(even) == []
-    assert clear_arrows(even + 1e-3, Control(EVEN[None], EVEN[None])) == []
-    assert len(clear_arrows(uneven)) == 6
-    assert [a.weight for a in clear_arrows(uneven, Control(EVEN[None], EVEN[None]))] == [0.9, 0.9]
-    assert clear_arrows(uneven, Control(UNEVEN[None], EVEN[None])) == []
+def test_an_arrow_names_its_interval() -> None:
+    weights, low, high = (
+        pd.DataFrame(scale * UNEVEN, index=list("abc"), columns=list("abc")) for scale in (1, 0.5, 1.1)
+    )
+    assert str(arrows(weights, (low, high))[0]) == "a learns from b 0.90 [0.45, 0.99]"

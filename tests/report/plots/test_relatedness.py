@@ -11,7 +11,9 @@ from vmtl.report import (
     arrows,
     plot_arrows,
     plot_control,
+    plot_positions,
     plot_relatedness,
+    plot_sharing,
 )
 
 
@@ -55,3 +57,29 @@ def test_the_control_is_drawn_beside_the_model() -> None:
     labels = [text.get_text() for text in plot_control(weights, Control(even, even)).get_yticklabels()]
     assert labels == ["this model", "tasks shuffled", "targets shuffled"]
     assert len(plot_control(weights).get_yticklabels()) == 1
+
+
+def test_a_small_map_writes_intervals_into_its_cells() -> None:
+    weights = pd.DataFrame([[0, 1.0, 0], [0.2, 0, 0.8], [0.5, 0.5, 0]], index=list("abc"), columns=list("abc"))
+    shown = {text.get_text() for text in plot_relatedness(weights, interval=(0.5 * weights, weights)).texts}
+    assert ".40–.80" in shown
+    many = pd.DataFrame(np.full((20, 20), 0.05))
+    assert not any("–" in text.get_text() for text in plot_relatedness(many, interval=(many, many)).texts)
+
+
+@pytest.mark.parametrize("axes", [1, 2, 5])
+def test_points_lie_where_the_positions_are(axes: int) -> None:
+    places = pd.DataFrame(np.random.default_rng(0).normal(size=(4, axes)), index=list("abcd"))
+    ax = plot_positions(places)
+    drawn = np.asarray(ax.lines[0].get_xydata())
+    np.testing.assert_allclose(drawn[:, : min(axes, 2)], places.to_numpy()[:, :2])
+    assert {text.get_text() for text in ax.texts} == set("abcd")
+
+
+def test_strengths_stand_weakest_below_with_their_intervals() -> None:
+    sharing = pd.Series([0.9, 0.2, 0.5], index=[("x", 1), ("x", 2), ("y", 1)])
+    ends = pd.DataFrame({"low": [0.8, 0.1, 0.4], "high": [1.0, 0.3, 0.7]})
+    ax = plot_sharing(sharing, ends)
+    np.testing.assert_allclose(ax.lines[0].get_xydata(), [[0.2, 0], [0.5, 1], [0.9, 2]])
+    segments = [segment[:, 0].tolist() for segment in ax.collections[0].get_segments()]
+    assert segments == [[0.1, 0.3], [0.4, 0.7], [0.8, 1.0]]

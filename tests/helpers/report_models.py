@@ -41,13 +41,14 @@ def make_case(kind: str, names: tuple[str, ...] = ("north", "south", "west"), st
 
 
 def with_weights(model: Any, weights: Any) -> Any:
-    """A copy of ``model`` that says it learned these mixing weights."""
+    """A copy of ``model`` that says it learned these mixing weights, without intervals."""
     shown = copy(model)
     names = [str(name) for name in model.tasks_]
     table = pd.DataFrame(np.asarray(weights, dtype=float), index=names, columns=names)
 
     class Shown(type(model)):  # type: ignore[misc]
         alpha_ = beta_ = table
+        alpha_interval_ = beta_interval_ = None
 
     shown.__class__ = Shown
     return shown

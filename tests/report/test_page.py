@@ -112,9 +112,9 @@ def control(weights: object) -> Control:
 @pytest.mark.parametrize(
     ("weights", "refits", "sentence"),
     [
-        (EVEN, None, "each learns equally from all"),
-        (EVEN, EVEN, "each learns equally from all"),
-        (UNEVEN, UNEVEN, "the weights differ no more than they do by chance"),
+        (EVEN, None, "each task learns from all others alike"),
+        (EVEN, EVEN, "each task learns from all others alike"),
+        (UNEVEN, UNEVEN, "The weights differ no more than they do by chance"),
     ],
 )
 def test_weights_that_tell_nothing_are_not_a_finding(
@@ -132,7 +132,7 @@ def test_weights_that_tell_nothing_are_not_a_finding(
 
 def test_weights_beyond_the_control_are_a_finding(class_case: Case) -> None:
     text = render(with_weights(class_case.model, UNEVEN), class_case.evidence, control=control(EVEN))
-    assert "The strongest link: north learns from south 0.90." in words(text)
+    assert "A preference is clear: north learns from south 0.90, and 1 more is as sure (even is 0.50)." in words(text)
     assert "(1 refit)" in text
     assert "<details>" not in text
     assert text.count("<li>south learns from north") == 1
@@ -140,9 +140,10 @@ def test_weights_beyond_the_control_are_a_finding(class_case: Case) -> None:
 
 
 def test_tied_maps_are_drawn_once(class_case: Case) -> None:
-    text = render(class_case.model, class_case.evidence)
+    text = render(with_weights(class_case.model, UNEVEN), class_case.evidence)
     assert text.count('aria-label="Map ') == 1
     assert "beta is tied to alpha" in text
+    assert render(class_case.model, class_case.evidence).count('aria-label="Map ') == 2
 
 
 def test_the_best_regression_has_the_least_error(real_case: Case) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
+
 from helpers.report_models import Case
 from vmtl.evaluation import Interval, gains
-from vmtl.report import Arrow, sheets
+from vmtl.report import Control, read_map, sheets
 
 
 def test_a_cell_sorts_by_its_value_not_by_its_text() -> None:
@@ -50,6 +53,34 @@ def test_gains_are_in_points(class_case: Case) -> None:
     assert {row[4].text for row in sheet.rows} == {"no clear difference"}
 
 
-def test_arrows_stand_against_the_control_where_there_is_one() -> None:
-    strongest_first = [Arrow("a", "b", 0.9), Arrow("b", "a", 0.4)]
-    assert sheets.arrow_sheet(strongest_first, strongest_first, None).columns == ("task", "learns from", "weight")
+def test_arrows_stand_against_even_and_against_the_control() -> None:
+    weights = pd.DataFrame([[0, 0.9, 0.1], [0.5, 0, 0.5], [0.6, 0.4, 0]], index=list("abc"), columns=list("abc"))
+    strengths = dict.fromkeys("abc", "0.90")
+    plain = read_map(weights)
+    assert plain is not None
+    assert sheets.arrow_sheet(plain, strengths, None).columns == (
+        "task",
+        "learns from",
+        "weight",
+        "strength r of the task",
+    )
+    low = weights * np.array([[1, 0.9, 0], [0.5, 1, 0.5], [0.84, 0.5, 1]])
+    finding = read_map(weights, (low, weights.clip(lower=0.1) + 0.1))
+    assert finding is not None
+    control = Control(np.full((1, 3, 3), 0.5), np.full((1, 3, 3), 0.5))
+    rows = sheets.arrow_sheet(finding, strengths, control).rows
+    assert [cell.text for cell in rows[0]] == ["a", "b", "0.90 [0.81, 1.00]", "clearly more", "0.90", "above the noise"]
+    assert [cell.text for cell in rows[1]] == [
+        "c",
+        "a",
+        "0.60 [0.50, 0.70]",
+        "leans to more",
+        "0.90",
+        "above the noise",
+    ]
+    assert [row[3].text for row in rows[2:]] == ["open", "open", "open", "clearly less"]
+
+
+def test_the_worth_of_a_structure_is_told_against_the_inferred_one() -> None:
+    rows = sheets.worth_sheet({"inferred": 0.5, "even": 0.75, "alone": 1.0, "pooled": 0.4}).rows
+    assert [row[2].text for row in rows] == ["+0.000", "+0.250", "+0.500", "-0.100"]

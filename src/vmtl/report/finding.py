@@ -50,6 +50,8 @@ class Finding:
         """The answer in words."""
         if self.n_tasks == 2:
             return "With two tasks each learns from the other; there is no third to prefer."
+        if self.answer == "flat" and self.arrows[0].interval is None and self.arrows[0].weight > self.even + ABOUT:
+            return f"The weights differ no more than they do by chance; even is {self.even:.2f}."
         if self.answer == "flat":
             return f"The map is flat: each task learns from all others alike, {self.even:.2f} from each."
         if self.answer == "unknown":

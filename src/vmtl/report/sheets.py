@@ -159,7 +159,8 @@ def arrow_sheet(finding: Finding, strengths: Mapping[str, str], control: Control
             row.append(_verdict(arrow, finding))
         row.append(Cell(strengths[arrow.learner], strengths[arrow.learner], "number"))
         if control is not None:
-            row.append(text("above the noise" if arrow.weight > control.noise else "within the noise"))
+            above = arrow.weight > control.noise
+            row.append(text("above the noise" if above else "within the noise", "helped" if above else ""))
         rows.append(tuple(row))
     has_ends = finding.arrows[0].interval is not None
     columns = (

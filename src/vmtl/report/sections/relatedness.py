@@ -36,7 +36,8 @@ def relatedness_section(
     if finding is None:
         return None
     tells = finding.answer != "flat"
-    lines = tuple(str(arrow) for arrow in finding.arrows[:MOST_LINES]) if tells else ()
+    shown = finding.preferred if finding.arrows[0].interval is None else finding.arrows
+    lines = tuple(str(arrow) for arrow in shown[:MOST_LINES]) if tells else ()
     words = [finding.sentence(), *_explanation(finding)]
     if worth is not None:
         words.append(_worth_words(worth))

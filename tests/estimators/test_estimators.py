@@ -467,10 +467,10 @@ def test_many_tasks_many_classes_one_row_each() -> None:
     assert model.alpha_.shape == (200, 200)
 
 
-def test_user_methods_work_and_cannot_be_saved(tmp_path: Path) -> None:
+def test_user_methods_work_and_need_an_id_to_be_saved(tmp_path: Path) -> None:
     from vmtl import Method
 
     own = Method(name="Mine", summary="s", reference="r", weighting="uncertainty")
     model = classifier(method=own, max_steps=2).fit(X, Y, tasks=TASK)
-    with pytest.raises(ValueError, match="put yours into a file of vmtl/methods"):
+    with pytest.raises(ValueError, match=r"give yours an id first: vmtl\.register_method"):
         model.save(tmp_path / "m.vmtl")

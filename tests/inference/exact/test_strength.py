@@ -76,11 +76,11 @@ def regression(correlation: float, seed: int) -> Rows:
 
 def test_a_regression_keeps_what_left_out_targets_speak_for():
     """Against leaving every row out and solving again."""
-    rows, b, ridge = regression(0.5, 0), exchangeable(10, 0.97).covariance, torch.tensor(0.1, dtype=torch.float64)
+    rows, b, ridge = regression(0.5, 0), exchangeable(10, 0.97).covariance, 0.1
     targets = Targets.of(rows)
 
     def error(kept: float) -> float:
-        matrix, y = targets.covariance(weaken(b, kept), ridge), targets.outputs[:, 0]
+        matrix, y = targets.covariance(weaken(b, kept), torch.tensor(ridge)), targets.outputs[:, 0]
         total = 0.0
         for n in range(len(y)):
             rest = torch.arange(len(y)) != n

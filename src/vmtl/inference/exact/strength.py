@@ -68,12 +68,12 @@ def choose_strength(rows: Rows, kernel: KernelSelection, covariance: Tensor, see
     return kept, scale
 
 
-def choose_regression_strength(targets: Targets, covariance: Tensor, ridge: Tensor) -> float:
+def choose_regression_strength(targets: Targets, covariance: Tensor, ridge: float) -> float:
     """m of a regression under B = ``covariance``: the Gaussian density of left-out targets, its scale profiled out."""
     rho, belief = mean_correlation(covariance), (TARGETS.centre[0], TARGETS.deviation[0])
 
     def loss(kept: float) -> float:
-        matrix = targets.covariance(weaken(covariance, kept), ridge)
+        matrix = targets.covariance(weaken(covariance, kept), torch.tensor(ridge, dtype=torch.float64))
         inverse = torch.cholesky_inverse(cholesky(matrix))
         solved, diagonal = inverse @ targets.outputs[:, 0], inverse.diagonal()
         count = targets.weight.sum()

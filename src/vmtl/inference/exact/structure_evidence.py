@@ -23,7 +23,6 @@ class Targets:
     task: Tensor  # (n,)
     weight: Tensor  # (n,)
     n_tasks: int
-    unit: float  # what the outputs were divided by
 
     @classmethod
     def of(cls, rows: Rows) -> Targets:
@@ -31,7 +30,7 @@ class Targets:
         y = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]
         y = y - weight @ y / weight.sum()
         unit = (weight @ y.square() / weight.sum()).mean().sqrt().clamp_min(1e-12)
-        return cls(z @ z.T + 1, y / unit, rows.task, weight, rows.n_tasks, float(unit))
+        return cls(z @ z.T + 1, y / unit, rows.task, weight, rows.n_tasks)
 
     @property
     def free_outputs(self) -> int:
@@ -75,13 +74,6 @@ class _Evidence(torch.autograd.Function):
 def log_evidence(between: Tensor, ridge: Tensor, targets: Targets) -> Tensor:
     """The log evidence of B = ``between`` (T, T) and lambda = ``ridge``, a number that can be differentiated."""
     return _Evidence.apply(between, ridge, targets)  # type: ignore[no-any-return, no-untyped-call]
-
-
-def output_scale(between: Tensor, ridge: Tensor, targets: Targets) -> float:
-    """s, the prior deviation of the outputs in units of their own."""
-    y = targets.outputs
-    solved = torch.cholesky_solve(y, cholesky(targets.covariance(between, ridge)))
-    return float(((y * solved).sum() / y.shape[1] / targets.weight.sum()).sqrt())
 
 
 def separation_information(between: Tensor, ridge: Tensor, targets: Targets) -> Tensor:

@@ -29,7 +29,7 @@ from vmtl.inference.exact.strength import (
     mean_correlation,
     weaken,
 )
-from vmtl.inference.exact.structure_evidence import Targets, output_scale
+from vmtl.inference.exact.structure_evidence import Targets
 from vmtl.inference.exact.structure_posterior import Reading, read_structure
 from vmtl.inference.exact.task_positions import TaskPositions, infer_positions
 from vmtl.model.mixing import TaskStructure
@@ -40,8 +40,6 @@ MAX_ROWS, POSITION_ROWS = 500, 5000
 INTERVAL = (0.05, 0.95)
 #: v_t at least, in units of the prior variance.
 LEAST_VARIANCE = 1e-3
-#: Scale and noise of a regression at least, in units of the standardised target, which may be constant.
-LEAST_SCALE = 1e-4
 
 #: What may be shared: nothing; the same with every task; as the most probable reading of the tasks says; or their mean.
 Relatedness = Literal["independent", "uniform", "most probable", "averaged"]
@@ -54,28 +52,23 @@ class WeightPrior:
     structure: TaskStructure
     correlation: float  # rho, the mean of B between two tasks
     scale: float  # s0
-    noise: float  # deviation of the noise of a row of weight 1, in units of the standardised target
 
 
 def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> WeightPrior:
     """The prior of the weights of the feature rows.
 
-    The kernel's s0 and noise were found for tasks that are all alike. A regression takes those of its structure; a
-    classifier chooses s0 by the predictions of left-out rows: least squares does not know how sure it may be.
+    Its strength is chosen by the predictions of left-out rows. A regression keeps the kernel's s0 and noise, which
+    left-out rows have chosen too; a classifier chooses s0 again: least squares does not know how sure it may be.
     """
     posterior = infer_structure(rows, relatedness, seed)
-    scale, noise, kept = kernel.scale, kernel.noise, 1.0
+    scale, kept = kernel.scale, 1.0
     if rows.is_classification:
         kept, scale = choose_strength(rows, kernel, posterior.covariance, seed)
-    elif posterior.ridge is not None:
-        targets = _some_targets(rows, seed)
-        kept = choose_regression_strength(targets, posterior.covariance, posterior.ridge)
-        covariance = weaken(posterior.covariance, kept)
-        outputs = max(output_scale(covariance, posterior.ridge, targets) * targets.unit, LEAST_SCALE)
-        scale = outputs / kernel.logit_scale(1.0)
-        noise = max(outputs * float(posterior.ridge * rows.unit) ** 0.5, LEAST_SCALE)
+    elif rows.n_tasks > 1:
+        ridge = (kernel.noise / kernel.logit_scale(scale)) ** 2 / rows.unit
+        kept = choose_regression_strength(_some_targets(rows, seed), posterior.covariance, ridge)
     structure = posterior.structure(kept, seed)
-    return WeightPrior(structure, mean_correlation(structure.covariance), scale, noise)
+    return WeightPrior(structure, mean_correlation(structure.covariance), scale)
 
 
 @dataclass(frozen=True)
@@ -83,7 +76,6 @@ class StructurePosterior:
     """What the rows say about the structure of the tasks, before its strength is chosen."""
 
     covariance: Tensor  # (T, T) B, the average of the readings
-    ridge: Tensor | None = None  # lambda, the noise's variance in units of the weights'
     positions: TaskPositions | None = None
     readings: tuple[Reading, ...] = ()
     share: Tensor | None = None  # (R,) the probabilities of the readings
@@ -125,7 +117,7 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> Structur
     if relatedness == "uniform" or rows.n_tasks == 2:
         nowhere = torch.zeros(rows.n_tasks, rows.n_tasks, dtype=torch.float64)
         alike = read_structure(targets, nowhere, most=1)[0]
-        return StructurePosterior(alike.covariance(nowhere), alike.numbers[1].exp())
+        return StructurePosterior(alike.covariance(nowhere))
     positions = infer_positions(rows.take(subsample_rows(rows, POSITION_ROWS, seed)), seed)
     distances = positions.distances()
     readings = read_structure(targets, distances)
@@ -133,8 +125,7 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> Structur
     if relatedness == "most probable":
         share = F.one_hot(share.argmax(), len(share)).double()
     covariance = torch.stack([reading.covariance(distances) for reading in readings])
-    ridge = (share @ torch.stack([reading.numbers[1] for reading in readings])).exp()
-    return StructurePosterior(torch.tensordot(share, covariance, 1), ridge, positions, tuple(readings), share)
+    return StructurePosterior(torch.tensordot(share, covariance, 1), positions, tuple(readings), share)
 
 
 def structure_of(covariance: Tensor) -> TaskStructure:

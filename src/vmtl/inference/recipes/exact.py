@@ -48,7 +48,7 @@ class Exact:
             features.rows,
             prior.structure,
             logit_scale=kernel.logit_scale(prior.scale),
-            noise=prior.noise,
+            noise=kernel.noise,
             seed=seed,
         )
         solution = solve_and_freeze(model, features.distinct, prior.structure)

@@ -107,7 +107,7 @@ def gather_hyperparameters(
         correlation=prior.correlation if infers_sharing else None,
         scale=prior.scale if settings.logit_scale is None else None,
         bias=kernel.bias if has_kernel else None,
-        noise=None if model.is_classification else prior.noise,
+        noise=None if model.is_classification else kernel.noise,
         logit_scale=float(model.logit_scale),
         width_factor=None if calibration is None else math.exp(calibration.log_width),
         learning_rate_factor=learning_rate_factor,

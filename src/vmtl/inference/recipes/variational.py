@@ -39,7 +39,7 @@ class Variational:
         features = data.through(feature_map)
         scale = trainable_scale(kernel.scale, data.rows.is_classification)
         structure = initial_structure(features.distinct, kernel, relatedness_of(method, settings), seed)
-        prior = WeightPrior(structure, mean_correlation(structure.covariance), scale, kernel.noise)
+        prior = WeightPrior(structure, mean_correlation(structure.covariance), scale)
         model = build_model(
             method,
             settings,

@@ -44,7 +44,7 @@ class WarmStart:
             features.rows,
             prior.structure,
             logit_scale=kernel.logit_scale(prior.scale),
-            noise=prior.noise,
+            noise=kernel.noise,
             seed=seed,
         )
         solution = solve(model, features.distinct, prior.structure)

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from helpers.attempts import die, die_once, refuse
 from vmtl.bench.run import engines
 from vmtl.bench.run.engines import ATTEMPTS, Finished, Place, get_engine, local_engine
 from vmtl.bench.run.job import Job
 
 JOBS = [Job("digits-domains", 5.0, method, 0, candidates=({"max_steps": 2},), smoke=True) for method in ("bmtl", "stl")]
-
-
-def _die(arguments: dict[str, object], place: Place) -> None:
-    os._exit(9)
-
-
-def _die_once(arguments: dict[str, object], place: Place) -> dict[str, object]:
-    assert place.data is not None
-    flag = place.data / f"{arguments['method']}"
-    if not flag.exists():
-        flag.touch()
-        os._exit(9)
-    return {"method": arguments["method"]}
-
-
-def _refuse(arguments: dict[str, object], place: Place) -> None:
-    raise ValueError("this cannot be")
 
 
 def run(attempt: Callable[..., object], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finished]:
@@ -38,18 +21,18 @@ def run(attempt: Callable[..., object], folder: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_process_that_dies_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = run(_die_once, tmp_path, monkeypatch)
+    done = run(die_once, tmp_path, monkeypatch)
     assert [finished.record for finished in done] == [{"method": "bmtl"}, {"method": "stl"}]
 
 
 def test_a_process_that_always_dies_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for finished in run(_die, tmp_path, monkeypatch):
+    for finished in run(die, tmp_path, monkeypatch):
         assert finished.record is None
         assert finished.error == f"its process died {ATTEMPTS} times, perhaps for lack of memory"
 
 
 def test_an_error_of_a_job_is_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [finished.error for finished in run(_refuse, tmp_path, monkeypatch)] == ["ValueError: this cannot be"] * 2
+    assert [finished.error for finished in run(refuse, tmp_path, monkeypatch)] == ["ValueError: this cannot be"] * 2
 
 
 @pytest.mark.parametrize(

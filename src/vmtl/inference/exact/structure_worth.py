@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,6 +18,15 @@ from vmtl.inference.exact.strength import left_out_loss, mean_correlation
 FACTORS = (0.5, 1.0, 2.0)
 
 
+class Structures(NamedTuple):
+    """Four covariances B (T, T) of one weight across tasks."""
+
+    inferred: Tensor
+    even: Tensor  # every pair has the mean correlation
+    alone: Tensor  # I
+    pooled: Tensor  # 11'
+
+
 def structure_worth(rows: Rows, covariance: Tensor, scale: float, noise: float) -> dict[str, float]:
     """Nats per left-out feature row of the exact model under four B, each with the scale that suits it best.
 
@@ -25,12 +35,7 @@ def structure_worth(rows: Rows, covariance: Tensor, scale: float, noise: float) 
     """
     n_tasks, correlation = len(covariance), mean_correlation(covariance)
     alone, pooled = torch.eye(n_tasks, dtype=torch.float64), torch.ones_like(covariance)
-    structures = {
-        "inferred": covariance,
-        "even": (1 - correlation) * alone + correlation * pooled,
-        "alone": alone,
-        "pooled": pooled,
-    }
+    structures = Structures(covariance, (1 - correlation) * alone + correlation * pooled, alone, pooled)
 
     def loss(between: Tensor, factor: float) -> float:
         if rows.is_classification:
@@ -38,7 +43,7 @@ def structure_worth(rows: Rows, covariance: Tensor, scale: float, noise: float) 
         return left_out_density(rows, between, scale, factor * noise)
 
     total = float(rows.weight.sum())
-    return {name: _least(lambda factor, b=b: loss(b, factor)) / total for name, b in structures.items()}  # type: ignore[misc]
+    return {name: _least(lambda factor, b=b: loss(b, factor)) / total for name, b in structures._asdict().items()}  # type: ignore[misc]
 
 
 def left_out_density(rows: Rows, covariance: Tensor, scale: float, noise: float) -> float:

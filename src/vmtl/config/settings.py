@@ -39,7 +39,7 @@ class Settings:
     select : bool, default=True
         Choose kernel shares, task correlation and scales from the training rows.
     relatedness : {"evidence", "uniform"}, default="evidence"
-        Where the mixing weights start.
+        Whether who learns from whom is inferred from the training rows, or begins even.
     logit_scale : float, optional
         s0 in logits = s0 w . [z; 1]; selected if None.
     initial_w_scale : float, default=0.1
@@ -49,9 +49,10 @@ class Settings:
     kl_form : {"bound", "monte-carlo", "moment-matched", "weighted-sum"}, default="bound"
         How the KL to a mixture is computed.
     mixing : {"gumbel", "learnable", "mean"}, default="gumbel"
-        Mixing weights by the Gumbel-Softmax, by a softmax without noise, or uniform.
+        Mixing weights by the Gumbel-Softmax, by a softmax without noise, or even. Where they are inferred: of the
+        average of all readings of the tasks, of the most probable one, or even.
     tie_mixing : bool, default=False
-        One set of mixing weights for w and z; on its own, beta prefers tasks with many rows.
+        One set of mixing weights for w and z; where beta is trained on its own it prefers tasks with many rows.
     prior_gradient_w, prior_gradient_z : {"detached", "both"}, default="detached", "both"
         Whether the mixture priors also move the tasks that they are mixed from.
     entropy_weight : float, default=1.0

@@ -64,7 +64,7 @@ def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, s
     scale, kept = kernel.scale, 1.0
     if rows.is_classification:
         kept, scale = choose_strength(rows, kernel, posterior.covariance, seed)
-    elif rows.n_tasks > 1:
+    elif mean_correlation(posterior.covariance) > 0:
         ridge = (kernel.noise / kernel.logit_scale(scale)) ** 2 / rows.unit
         kept = choose_regression_strength(_some_targets(rows, seed), posterior.covariance, ridge)
     structure = posterior.structure(kept, seed)

@@ -71,6 +71,9 @@ class Settings:
         Whether tasks count alike in the objective, or by their rows.
     all_classes : bool, default=True
         Cross-entropy over all classes; False leaves out those that a task never saw.
+    refine : bool, default=False
+        Whether gradient steps follow where the posterior means are known without them. Any option of training asks for
+        it: ``kl_form``, ``n_z``, ``n_w``, ``max_steps``, ``learning_rate``, ``batch_rows``.
     max_steps : int, default=150
         Training steps.
     learning_rate : schedule
@@ -121,6 +124,7 @@ class Settings:
     task_weight: TaskWeight = "rows"
     all_classes: bool = True
     # optimisation
+    refine: bool = False
     max_steps: int = 150
     learning_rate: Schedule = ("cosine", 0.1, 0.02)
     network_rate: float = 0.04
@@ -160,8 +164,11 @@ class Settings:
                 raise ValueError(f"{name} must be a schedule, one of {', '.join(SCHEDULES)}.")
 
     def with_options(self, **options: Any) -> Settings:
-        """These settings with every option that is not None."""
-        return replace(self, **{name: value for name, value in options.items() if value is not None})
+        """These settings with every option that is not None; options of training ask for training."""
+        given = {name: value for name, value in options.items() if value is not None}
+        if any(name in given for name in TRAINING_OPTIONS):
+            given.setdefault("refine", True)
+        return replace(self, **given)
 
     def to_json(self) -> dict[str, Any]:
         """The settings as JSON can hold them."""
@@ -174,6 +181,9 @@ class Settings:
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known}
         return cls(**values)
 
+
+#: What only gradient steps depend on.
+TRAINING_OPTIONS = ("kl_form", "n_z", "n_w", "max_steps", "learning_rate", "batch_rows")
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "encoder": get_args(EncoderName),

@@ -13,6 +13,7 @@ from vmtl.data.subsampling import subsample_rows
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.evaluation.comparison import Labelled
 from vmtl.inference.exact.kernel_selection import MAX_ROWS
+from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.structure_worth import structure_worth
 
 
@@ -30,12 +31,13 @@ def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float
         The rows it was fitted to.
     """
     inferred = model.hyperparameters_
-    if inferred.structure is None or inferred.scale is None or inferred.bias is None or len(model.tasks_) < 3:
+    structure, scale, unit, level = inferred.structure, inferred.scale, inferred.unit, inferred.task_level
+    if structure is None or scale is None or unit is None or level is None or len(model.tasks_) < 3:
         return None
     rows = merge_duplicates(_feature_rows(model, train))
     rows = rows.take(subsample_rows(rows, MAX_ROWS, model.seed_))
-    scale = inferred.scale * inferred.bias**0.5
-    worth = structure_worth(rows, inferred.structure.covariance.double().cpu(), scale, inferred.noise or 1.0)
+    prior = OutputPrior(structure.covariance.double().cpu(), scale / unit, level)
+    worth = structure_worth(rows, prior, inferred.noise or 1.0)
     unit = 0.0 if rows.is_classification else math.log(model.y_scale_)
     return {name: loss + unit for name, loss in worth.items()}
 

@@ -19,7 +19,8 @@ class Hyperparameters:
     standardise : whether columns were divided by their deviation first.
     correlation : rho, of the weights of two tasks that are alike.
     scale : s0, the prior deviation of the logits, or of the standardised target.
-    bias : prior variance of the bias, in units of the kernel's.
+    unit : the deviation of w . z, which the features have, so that outputs of deviation s0 are s0 / unit w . z.
+    task_level : tau, the prior deviation of what a task adds to the level of all.
     noise : deviation of the noise of a row of weight 1 in units of the standardised target, before it is calibrated
         for each task.
     logit_scale : what w . [z; 1] is multiplied by, after calibration.
@@ -35,7 +36,8 @@ class Hyperparameters:
     standardise: bool | None = None
     correlation: float | None = None
     scale: float | None = None
-    bias: float | None = None
+    unit: float | None = None
+    task_level: float | None = None
     noise: float | None = None
     logit_scale: float | None = None
     width_factor: float | None = None

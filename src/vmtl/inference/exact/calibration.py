@@ -12,17 +12,19 @@ from torch.nn import functional as F
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.error_variances import error_variances
 from vmtl.inference.exact.laplace import leave_one_out_logits
-from vmtl.inference.exact.posterior import Dual
+from vmtl.inference.exact.output_prior import Dual, OutputPrior
 from vmtl.inference.prediction import SHRINKAGE
 from vmtl.model.distributions import Delta
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
-from vmtl.model.logits import logit_moments
+from vmtl.model.logits import affine, logit_moments
 from vmtl.model.model import Model
 
 #: Belief about the log of the factor that calibrates a classifier, and its bound: the variance makes it hardly
 #: identifiable where rows are few.
-FACTOR_DEVIATION, FACTOR_RANGE = 0.3, 0.6
+FACTOR_DEVIATION, FACTOR_RANGE = 0.2, 0.6
+#: Log of the most that integration is made up for.
+MAX_NEUTRAL = 0.7
 #: Logs of the factors that are tried for the width of q(w); the belief about them is N(0, 1).
 WIDTHS = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
 #: Noise is at least this part of a task's error variance.
@@ -35,6 +37,28 @@ class Calibration:
 
     log_scale: float
     log_width: float
+
+
+def training_outputs(model: Model, rows: Rows) -> Tensor:
+    """(n, C) the mean logits, or outputs of a regression, of the training rows."""
+    index, mask = rows.by_task
+    outputs = model.logit_scale * affine(model.encoder(rows.x[index]).mean, model.q_w().mean)  # (T, M, C)
+    flat = outputs.new_zeros(len(rows.y), outputs.shape[-1])
+    flat[index[mask]] = outputs[mask]
+    return flat
+
+
+@torch.no_grad()
+def training_loss(model: Model, rows: Rows) -> Tensor:
+    """(T,) mean loss of each task's training rows at the means."""
+    outputs = training_outputs(model, rows)
+    if rows.is_classification:
+        loss = F.cross_entropy(outputs, rows.y, reduction="none")
+    else:
+        assert isinstance(model.likelihood, GaussianNoise)
+        loss = F.gaussian_nll_loss(outputs[:, 0], rows.y, model.likelihood.scale()[rows.task].square(), reduction="none")
+    total = torch.zeros_like(rows.task_weight).index_add(0, rows.task, rows.weight * loss)
+    return total / rows.task_weight
 
 
 @dataclass(frozen=True)
@@ -60,39 +84,56 @@ class TrainingLogits:
 
 
 @torch.no_grad()
-def calibrate_classifier(model: Model, rows: Rows, covariance: Tensor) -> Calibration:
+def calibrate_classifier(model: Model, rows: Rows, prior: OutputPrior) -> Calibration:
     """Logit scale and width of q(w), its means at the mode under B, such that left-out rows are predicted best."""
     logits = TrainingLogits.of(model, rows)
-    return _apply(model, _best_factors(model, rows, covariance, logits, logits.mean.softmax(-1), WIDTHS))
+    return _apply(model, _best_factors(rows, prior, logits, logits.mean.softmax(-1), WIDTHS))
 
 
 @torch.no_grad()
-def calibrate_trained_classifier(model: Model, rows: Rows, covariance: Tensor) -> Calibration:
+def calibrate_trained_classifier(model: Model, rows: Rows, prior: OutputPrior) -> Calibration:
     """The same of means that were trained on from the mode: widths were trained with them and stay."""
     logits = TrainingLogits.of(model, rows)
     p = (logits.mean / (1 + SHRINKAGE * logits.variance).sqrt()).softmax(-1)
-    return _apply(model, _best_factors(model, rows, covariance, logits, p, (0.0,)))
+    return _apply(model, _best_factors(rows, prior, logits, p, (0.0,)))
 
 
 def _best_factors(
-    model: Model, rows: Rows, covariance: Tensor, logits: TrainingLogits, p: Tensor, widths: tuple[float, ...]
+    rows: Rows, prior: OutputPrior, logits: TrainingLogits, p: Tensor, widths: tuple[float, ...]
 ) -> Calibration:
     """argmin over factors a, b of sum_n CE(softmax(a m / sqrt(1 + 0.2 v))) + (log a / 0.3)^2 / 2 + (log b)^2 / 2.
 
     where m = the logits of rows that are left out (n, C), v = a^2 (variance by z + b^2 variance by w) (n, C).
     """
-    dual = Dual.of(rows, covariance, float(model.logit_scale))
-    left_out = leave_one_out_logits(dual.kernel, logits.mean, p, dual.y, dual.weight)
+    dual = Dual.of(rows)
+    left_out = leave_one_out_logits(prior.kernel(dual.gram, dual.task), logits.mean, p, dual.y, dual.weight)
     tried = []
     for log_width in widths:
-        for log_scale in torch.linspace(-FACTOR_RANGE, FACTOR_RANGE, 25, dtype=torch.float64).tolist():
-            of_w = math.exp(2 * log_width) * (logits.variance - logits.variance_of_z)
-            variance = SHRINKAGE * math.exp(2 * log_scale) * (logits.variance_of_z + of_w)
-            shrunk = math.exp(log_scale) * left_out / (1 + variance).sqrt()
+        of_w = math.exp(2 * log_width) * (logits.variance - logits.variance_of_z)
+        variance = SHRINKAGE * (logits.variance_of_z + of_w)
+        neutral = _neutral_factor(logits.mean, variance)
+        for departure in torch.linspace(-FACTOR_RANGE, FACTOR_RANGE, 25, dtype=torch.float64).tolist():
+            log_scale = neutral + departure
+            shrunk = math.exp(log_scale) * left_out / (1 + math.exp(2 * log_scale) * variance).sqrt()
             nll = (dual.weight * F.cross_entropy(shrunk, dual.y, reduction="none")).sum()
-            surprise = (log_scale / FACTOR_DEVIATION) ** 2 + log_width**2
+            surprise = (departure / FACTOR_DEVIATION) ** 2 + log_width**2
             tried.append((float(nll) + 0.5 * surprise, log_scale, log_width))
     return Calibration(*min(tried)[1:])
+
+
+def _neutral_factor(mean: Tensor, variance: Tensor) -> float:
+    """log a with which a m / sqrt(1 + a^2 variance) is as large as m, on average over the rows: (n, C) each.
+
+    The mode of the logits is already as near to 0 as few rows ask for; integrating over q(w) shall move confidence from
+    rows that are far from all others to those that are near, not take it away from all.
+    """
+    square, log_a = mean.square(), 0.0
+    for _ in range(20):
+        shrunk = square / (1 + math.exp(2 * log_a) * variance)
+        log_a = 0.5 * math.log(float(square.sum()) / max(float(shrunk.sum()), 1e-12)) if float(square.sum()) else 0.0
+        if log_a > MAX_NEUTRAL:
+            return MAX_NEUTRAL
+    return log_a
 
 
 def _apply(model: Model, calibration: Calibration) -> Calibration:

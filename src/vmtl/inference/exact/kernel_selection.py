@@ -45,6 +45,11 @@ class KernelSelection:
         """Features are multiplied by it, so that the bias has the prior variance 1 like every other weight."""
         return float(self.bias**-0.5)
 
+    @property
+    def signal_to_noise(self) -> float:
+        """s0 of the logits, or of the target in units of its noise."""
+        return float(self.scale / self.noise)
+
     def logit_scale(self, scale: float) -> float:
         """The factor of w . [z; 1] that gives outputs of this ``scale`` on such features."""
         return float(scale * self.bias**0.5)

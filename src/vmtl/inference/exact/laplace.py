@@ -1,10 +1,12 @@
-"""The exact model with a softmax likelihood: its mode, and its predictions of left-out rows.
+"""The exact model with a softmax likelihood: its mode, its evidence, and its predictions of left-out rows.
 
 Logits of n rows are f ~ N(0, K) for every class on its own, labels follow softmax(f): the Gaussian process whose
 weights are those of the mixture prior. What a Gaussian likelihood solves in one step takes some iterations here.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,19 +18,77 @@ from vmtl._utils.cholesky import cholesky
 MAX_COST = 1e9
 #: A typical curvature p (1 - p) of the softmax, by which the search for the mode is preconditioned.
 CURVATURE = 0.05
+#: Newton steps at most, and the gain in nats below which they end.
+NEWTON_STEPS, NEWTON_GAIN = 50, 1e-7
 
 
-def posterior_mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """f = argmax sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c f_c' K^-1 f_c, and a = K^-1 f: (n, C) each.
+class Mode(NamedTuple):
+    """The most probable logits f = K a, and how they were reached from."""
 
-    By L-BFGS over v = M^-1 f with M M' = (K^-1 + c I)^-1, c about the curvature of the likelihood, so that the number
-    of iterations does not grow with the scale of K. In v the penalty is |v|^2 / 2 - c |f|^2 / 2.
+    logits: Tensor  # (n, C) f
+    solution: Tensor  # (n, C) a
+
+
+def posterior_mode(
+    kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start: Tensor | None = None
+) -> Mode:
+    """f = argmax sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c f_c' K^-1 f_c, and a = K^-1 f.
+
+    ``start`` = a of a similar kernel (n, C).
+    """
+    if n_classes == 2:
+        return _newton(kernel, label, weight, start)
+    return _lbfgs(kernel, label, n_classes, weight, start)
+
+
+def _newton(kernel: Tensor, label: Tensor, weight: Tensor, start: Tensor | None) -> Mode:
+    """Of two classes only the difference d = f_1 - f_0 ~ N(0, 2 K) matters: d = 2 K a_1, a_0 = -a_1.
+
+    Newton's steps in a_1 (Rasmussen and Williams, 2006, algorithm 3.1), halved until they gain.
+    """
+    double, y = 2 * kernel, label.to(kernel)
+    eye = torch.eye(len(kernel), dtype=kernel.dtype)
+
+    def gain(a: Tensor, d: Tensor) -> float:
+        return float(weight @ F.logsigmoid((2 * y - 1) * d) - 0.5 * a @ d)
+
+    a = torch.zeros_like(y) if start is None else start[:, 1]
+    d = double @ a
+    best = gain(a, d)
+    if start is not None and best < (nothing := gain(torch.zeros_like(a), torch.zeros_like(d))):
+        a, d, best = torch.zeros_like(a), torch.zeros_like(d), nothing
+    for _ in range(NEWTON_STEPS):
+        p = d.sigmoid()
+        curvature = (weight * p * (1 - p)).clamp_min(1e-12)
+        root = curvature.sqrt()
+        right = curvature * d + weight * (y - p)
+        factor = cholesky(eye + root[:, None] * double * root)
+        solved = torch.cholesky_solve((root * (double @ right))[:, None], factor)[:, 0]
+        step, length = right - root * solved - a, 1.0
+        while (value := gain(a + length * step, double @ (a + length * step))) < best and length > 1e-4:
+            length /= 2
+        if value <= best:
+            break
+        a = a + length * step
+        d, best, gained = double @ a, value, value - best
+        if gained < NEWTON_GAIN:
+            break
+    return Mode(torch.stack([-d / 2, d / 2], 1), torch.stack([-a, a], 1))
+
+
+def _lbfgs(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start: Tensor | None) -> Mode:
+    """L-BFGS over v = M^-1 f with M M' = (K^-1 + c I)^-1, c about the curvature of the likelihood.
+
+    So the number of iterations does not grow with the scale of K. In v the penalty is |v|^2 / 2 - c |f|^2 / 2.
     """
     eye, c = torch.eye(len(kernel), dtype=kernel.dtype), CURVATURE * float(weight.mean())
     inner = (eye - torch.cholesky_inverse(cholesky(eye + c * kernel))) / c
     slack = 1e-9 + 1e-15 * c * float(kernel.trace())  # what rounding may have lost
     factor = cholesky(inner + slack * inner.diagonal().mean() * eye)
-    v = torch.zeros(len(kernel), n_classes, dtype=kernel.dtype, requires_grad=True)
+    v = torch.zeros(len(kernel), n_classes, dtype=kernel.dtype)
+    if start is not None:
+        v = torch.linalg.solve_triangular(factor, kernel @ start, upper=False).contiguous()
+    v.requires_grad_()
     optimiser = torch.optim.LBFGS(
         [v], max_iter=200, history_size=20, tolerance_grad=1e-6, tolerance_change=1e-10, line_search_fn="strong_wolfe"
     )
@@ -45,7 +105,33 @@ def posterior_mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor
         optimiser.step(loss)
     best = v.detach()
     logits = factor @ best
-    return logits, torch.linalg.solve_triangular(factor.T, best, upper=True) - c * logits
+    return Mode(logits, torch.linalg.solve_triangular(factor.T, best, upper=True) - c * logits)
+
+
+def log_evidence(kernel: Tensor, mode: Mode, label: Tensor, weight: Tensor) -> float:
+    """log p(labels) in Laplace's approximation, with one curvature of all classes.
+
+    sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c a_c' f_c - (C - 1) / 2 log |I + h^1/2 K h^1/2|
+
+    where h = ``shared_curvature`` (n,). Of two classes that is Laplace's approximation itself.
+    """
+    fit = -weight @ F.cross_entropy(mode.logits, label, reduction="none") - 0.5 * (mode.solution * mode.logits).sum()
+    root = shared_curvature(mode.logits.softmax(-1), weight).sqrt()
+    inner = torch.eye(len(kernel), dtype=kernel.dtype) + root[:, None] * kernel * root
+    return float(fit - (mode.logits.shape[1] - 1) * cholesky(inner).diagonal().log().sum())
+
+
+def left_out_log_likelihood(kernel: Tensor, mode: Mode, label: Tensor, weight: Tensor) -> float:
+    """sum_n weight_n log softmax(f_n without row n)_{y_n}, with one curvature of all classes."""
+    p = mode.logits.softmax(-1)
+    gradient = weight[:, None] * (F.one_hot(label, p.shape[1]) - p)  # (n, C)
+    left_out = mode.logits + _shared_curvature_step(kernel, gradient, p, weight)
+    return float(-weight @ F.cross_entropy(left_out, label, reduction="none"))
+
+
+def shared_curvature(p: Tensor, weight: Tensor) -> Tensor:
+    """h = weight (1 - sum_c p_c^2) / (C - 1), what the softmax is curved by in an average direction: (n,)."""
+    return (weight * (1 - p.square().sum(-1)) / max(1, p.shape[1] - 1)).clamp_min(1e-6)
 
 
 def leave_one_out_logits(kernel: Tensor, logits: Tensor, p: Tensor, label: Tensor, weight: Tensor) -> Tensor:
@@ -71,9 +157,9 @@ def leave_one_out_logits(kernel: Tensor, logits: Tensor, p: Tensor, label: Tenso
 def _shared_curvature_step(kernel: Tensor, gradient: Tensor, p: Tensor, weight: Tensor) -> Tensor:
     """g (1 - 1 / G_nn) / h with G = (I + h^1/2 K h^1/2)^-1: (n, C).
 
-    where g = ``gradient`` (n, C), h = weight (1 - sum_c p_c^2) / (C - 1), the curvature of all classes (n,).
+    where g = ``gradient`` (n, C), h = ``shared_curvature`` (n,).
     """
-    shared = (weight * (1 - p.square().sum(-1)) / max(1, p.shape[1] - 1)).clamp_min(1e-6)
+    shared = shared_curvature(p, weight)
     root = shared.sqrt()
     inner = torch.eye(len(kernel), dtype=kernel.dtype) + root[:, None] * kernel * root
     diagonal = torch.cholesky_inverse(cholesky(inner)).diagonal()

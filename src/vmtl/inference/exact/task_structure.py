@@ -1,4 +1,4 @@
-"""Step 2 of the exact way: who learns from whom, how strongly, and how large the weights are.
+"""Step 2 of the exact way: who learns from whom.
 
 Given everybody else, the weights of task t are
 
@@ -22,13 +22,6 @@ from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
-from vmtl.inference.exact.kernel_selection import KernelSelection
-from vmtl.inference.exact.strength import (
-    choose_regression_strength,
-    choose_strength,
-    mean_correlation,
-    weaken,
-)
 from vmtl.inference.exact.structure_evidence import Targets
 from vmtl.inference.exact.structure_posterior import Reading, read_structure
 from vmtl.inference.exact.task_positions import TaskPositions, infer_positions
@@ -43,32 +36,6 @@ LEAST_VARIANCE = 1e-3
 
 #: What may be shared: nothing; the same with every task; as the most probable reading of the tasks says; or their mean.
 Relatedness = Literal["independent", "uniform", "most probable", "averaged"]
-
-
-@dataclass(frozen=True)
-class WeightPrior:
-    """The prior of all tasks' weights: cov(w_t, w_t') = scale^2 B_tt' I, in units of the kernel."""
-
-    structure: TaskStructure
-    correlation: float  # rho, the mean of B between two tasks
-    scale: float  # s0
-
-
-def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> WeightPrior:
-    """The prior of the weights of the feature rows.
-
-    Its strength is chosen by the predictions of left-out rows. A regression keeps the kernel's s0 and noise, which
-    left-out rows have chosen too; a classifier chooses s0 again: least squares does not know how sure it may be.
-    """
-    posterior = infer_structure(rows, relatedness, seed)
-    scale, kept = kernel.scale, 1.0
-    if rows.is_classification:
-        kept, scale = choose_strength(rows, kernel, posterior.covariance, seed)
-    elif mean_correlation(posterior.covariance) > 0:
-        ridge = (kernel.noise / kernel.logit_scale(scale)) ** 2 / rows.unit
-        kept = choose_regression_strength(_some_targets(rows, seed), posterior.covariance, ridge)
-    structure = posterior.structure(kept, seed)
-    return WeightPrior(structure, mean_correlation(structure.covariance), scale)
 
 
 @dataclass(frozen=True)
@@ -106,6 +73,18 @@ class StructurePosterior:
             beta_interval=_interval(resemblance(distances), beta),
             sharing_interval=_interval(sharing, structure.sharing),
         )
+
+
+def weaken(covariance: Tensor, kept: float) -> Tensor:
+    """m B + (1 - m) I, m = ``kept``, of B (..., T, T)."""
+    eye = torch.eye(covariance.shape[-1], dtype=covariance.dtype)
+    return kept * covariance + (1 - kept) * eye
+
+
+def mean_correlation(covariance: Tensor) -> float:
+    """The mean of B between two tasks; 0 where there is one."""
+    n_tasks = len(covariance)
+    return float((covariance.sum() - n_tasks) / max(1, n_tasks * (n_tasks - 1)))
 
 
 def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> StructurePosterior:

@@ -1,27 +1,39 @@
-"""The default: means of q(w) from the exact posterior, widths by gradient steps, confidence by left-out rows."""
+"""The default: means and widths of q(w) from the exact posterior, confidence by left-out rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.calibration import Calibration, calibrate_classifier, calibrate_regression
+from vmtl.inference.exact.calibration import (
+    Calibration,
+    calibrate_classifier,
+    calibrate_regression,
+    training_loss,
+    training_outputs,
+)
 from vmtl.inference.exact.kernel_selection import select_kernel
+from vmtl.inference.exact.laplace import shared_curvature
+from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.task_structure import infer_prior
+from vmtl.inference.exact.weight_prior import ExactPrior, infer_prior
+from vmtl.inference.exact.widths import weight_widths
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import (
+    adopt,
     build_model,
     gather_hyperparameters,
     learn_features,
     relatedness_of,
-    solve,
 )
 from vmtl.inference.training_data import TrainingData
+from vmtl.inference.variational.history import History
 from vmtl.inference.variational.run import Callbacks, train_model
+from vmtl.model.heads import DirectHead
 from vmtl.model.method import Method
-from vmtl.model.mixing import TaskStructure
 from vmtl.model.model import Model
 
 
@@ -32,7 +44,8 @@ class Exact:
     With the noise as it is and z deterministic, the posterior means of a regression are the optimum of the objective,
     so neither they nor the noise are trained further. Nor is the mode of a classifier: left-out rows are predicted
     better by it than by the optimum of the objective, whose factorised q(w) is too wide in all the directions that no
-    row has seen. Nor is alpha, which the means depend on. What is trained is the widths of q(w) and q(z).
+    row has seen. Nor is alpha, which the means depend on. The widths of q(w) are known in closed form; gradient steps
+    of the objective, if they are asked for, go on from there with the widths of q(w) and q(z).
     """
 
     name = "exact"
@@ -47,29 +60,48 @@ class Exact:
             settings,
             features.rows,
             prior.structure,
-            logit_scale=kernel.logit_scale(prior.scale),
-            noise=kernel.noise,
+            logit_scale=prior.outputs.scale,
+            noise=prior.noise,
             seed=seed,
         )
-        solution = solve_and_freeze(model, features.distinct, prior.structure)
-        history = train_model(model, features.rows, features.held_out, seed, callbacks)
-        calibration = calibrate(model, features.distinct, prior.structure, solution)
+        solution = prior.solve(features.distinct)
+        adopt(model, solution)
+        set_widths(model, features.distinct, prior)
+        if settings.refine or features.held_out is not None:
+            freeze_means(model)
+            history = train_model(model, features.rows, features.held_out, seed, callbacks)
+        else:
+            history = History.of_solution(training_loss(model, features.distinct))
+        calibration = calibrate(model, features.distinct, prior.outputs, solution)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration)
         return Fitted.complete(feature_map, model, history, inferred)
 
 
-def solve_and_freeze(model: Model, rows: Rows, structure: TaskStructure) -> Solution:
+@torch.no_grad()
+def set_widths(model: Model, rows: Rows, prior: ExactPrior) -> None:
+    """The widths of q(w) in closed form, from how curved the likelihood is at the means."""
+    assert isinstance(model.head, DirectHead)
+    if model.head.log_scale is None:
+        return
+    weight = rows.weight.double().cpu()
+    if rows.is_classification:
+        curvature = shared_curvature(training_outputs(model, rows).softmax(-1).double().cpu(), weight)
+    else:
+        curvature = weight / prior.noise**2
+    widths = weight_widths(rows, curvature, prior.outputs, prior.correlation)  # (T, K + 1)
+    model.head.log_scale.copy_(widths.log().unsqueeze(1).expand_as(model.head.log_scale))
+
+
+def freeze_means(model: Model) -> None:
     """The exact means, the noise and the mixing weights that they were found with are not trained."""
-    solution = solve(model, rows, structure)
     model.head.mean.requires_grad_(False)
     model.freeze_mixing()
     model.likelihood.requires_grad_(False)
-    return solution
 
 
-def calibrate(model: Model, rows: Rows, structure: TaskStructure, solution: Solution) -> Calibration | None:
+def calibrate(model: Model, rows: Rows, prior: OutputPrior, solution: Solution) -> Calibration | None:
     """Confidence by left-out rows: the noise of a regression, scale and widths of a classifier."""
-    if solution.residuals is None:
-        return calibrate_classifier(model, rows, structure.covariance)
-    calibrate_regression(model, rows, solution.residuals)
-    return None
+    if not rows.is_classification:
+        calibrate_regression(model, rows, solution.residuals)
+        return None
+    return calibrate_classifier(model, rows, prior)

@@ -11,8 +11,9 @@ from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import Calibration
 from vmtl.inference.exact.kernel_selection import KernelSelection
-from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_regression
-from vmtl.inference.exact.task_structure import Relatedness, WeightPrior
+from vmtl.inference.exact.posterior import Solution
+from vmtl.inference.exact.task_structure import Relatedness
+from vmtl.inference.exact.weight_prior import WeightPrior
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
 from vmtl.inference.features.maps import feature_spread, learn_kernel_map
 from vmtl.inference.hyperparameters import Hyperparameters
@@ -75,17 +76,10 @@ def build_model(
 
 
 @torch.no_grad()
-def solve(model: Model, rows: Rows, structure: TaskStructure) -> Solution:
-    """The exact model under B with the scales of ``model``, whose q(w) is given its means."""
+def adopt(model: Model, solution: Solution) -> None:
+    """The means of q(w) are those of the exact posterior."""
     assert isinstance(model.head, DirectHead)
-    scale = float(model.logit_scale)
-    if isinstance(model.likelihood, GaussianNoise):
-        noise = float(model.likelihood.scale()[0])
-        solution = solve_regression(rows, structure.covariance, scale, noise)
-    else:
-        solution = solve_classifier(rows, structure.covariance, scale)
-    model.head.mean.copy_(solution.means)
-    return solution
+    model.head.mean.copy_(solution.weights / float(model.logit_scale))
 
 
 def gather_hyperparameters(
@@ -106,8 +100,9 @@ def gather_hyperparameters(
         standardise=kernel.standardise if has_kernel else None,
         correlation=prior.correlation if infers_sharing else None,
         scale=prior.scale if settings.logit_scale is None else None,
-        bias=kernel.bias if has_kernel else None,
-        noise=None if model.is_classification else kernel.noise,
+        unit=kernel.feature_scale if has_kernel else None,
+        task_level=prior.task_level,
+        noise=None if model.is_classification else prior.noise,
         logit_scale=float(model.logit_scale),
         width_factor=None if calibration is None else math.exp(calibration.log_width),
         learning_rate_factor=learning_rate_factor,

@@ -8,13 +8,8 @@ from dataclasses import dataclass
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.kernel_selection import ASSUMED, KernelSelection
-from vmtl.inference.exact.strength import mean_correlation
-from vmtl.inference.exact.task_structure import (
-    Relatedness,
-    WeightPrior,
-    exchangeable,
-    infer_prior,
-)
+from vmtl.inference.exact.task_structure import Relatedness, exchangeable
+from vmtl.inference.exact.weight_prior import WeightPrior, infer_prior
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import build_model, gather_hyperparameters, learn_features, relatedness_of
 from vmtl.inference.training_data import TrainingData
@@ -39,7 +34,7 @@ class Variational:
         features = data.through(feature_map)
         scale = trainable_scale(kernel.scale, data.rows.is_classification)
         structure = initial_structure(features.distinct, kernel, relatedness_of(method, settings), seed)
-        prior = WeightPrior(structure, mean_correlation(structure.covariance), scale)
+        prior = WeightPrior(structure, scale, kernel.noise)
         model = build_model(
             method,
             settings,

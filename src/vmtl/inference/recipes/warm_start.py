@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import Calibration, calibrate_regression, calibrate_trained_classifier
 from vmtl.inference.exact.kernel_selection import select_kernel
+from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.task_structure import infer_prior
+from vmtl.inference.exact.weight_prior import infer_prior
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import (
+    adopt,
     build_model,
     gather_hyperparameters,
     learn_features,
     relatedness_of,
-    solve,
 )
 from vmtl.inference.recipes.variational import learning_rate_factor, trainable_scale
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.run import Callbacks, train_model
 from vmtl.model.method import Method
-from vmtl.model.mixing import TaskStructure
 from vmtl.model.model import Model
 
 
@@ -37,27 +37,28 @@ class WarmStart:
         feature_map = learn_features(method, settings, data.distinct, kernel, seed)
         features = data.through(feature_map)
         prior = infer_prior(features.distinct, kernel, relatedness_of(method, settings), seed)
-        prior = replace(prior, scale=trainable_scale(prior.scale, data.rows.is_classification))
+        scale = trainable_scale(prior.scale, data.rows.is_classification)
         model = build_model(
             method,
             settings,
             features.rows,
             prior.structure,
-            logit_scale=kernel.logit_scale(prior.scale),
-            noise=kernel.noise,
+            logit_scale=kernel.logit_scale(scale),
+            noise=prior.noise,
             seed=seed,
         )
-        solution = solve(model, features.distinct, prior.structure)
-        factor = learning_rate_factor(prior.scale)
+        solution = prior.solve(features.distinct)
+        adopt(model, solution)
+        factor = learning_rate_factor(scale)
         history = train_model(model, features.rows, features.held_out, seed, callbacks, factor)
-        calibration = calibrate(model, features.distinct, prior.structure, solution)
+        calibration = calibrate(model, features.distinct, prior.outputs, solution)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration, factor)
         return Fitted.complete(feature_map, model, history, inferred)
 
 
-def calibrate(model: Model, rows: Rows, structure: TaskStructure, solution: Solution) -> Calibration | None:
+def calibrate(model: Model, rows: Rows, prior: OutputPrior, solution: Solution) -> Calibration | None:
     """Confidence by left-out rows: the noise of a regression, the scale of a classifier."""
     if solution.residuals is None:
-        return calibrate_trained_classifier(model, rows, structure.covariance)
+        return calibrate_trained_classifier(model, rows, prior)
     calibrate_regression(model, rows, solution.residuals)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import torch
 from torch import Tensor
 
 #: Most steps kept in the history.
@@ -26,6 +27,12 @@ class History:
     tau: list[float] = field(default_factory=list)
     lr: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of_solution(cls, nll: Tensor) -> History:
+        """The one record of a solution that took no steps: its training loss (T,)."""
+        unknown = torch.full_like(nll, torch.nan)
+        return cls([0], [nll], [unknown], [unknown], [1.0], [1.0], [1.0], [0.0], [0.0])
 
     def numbers(self) -> dict[str, list[Any]]:
         """All but the terms, as JSON can hold it."""

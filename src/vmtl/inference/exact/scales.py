@@ -1,0 +1,211 @@
+"""Step 3 of the exact way: how large the signal is, how far tasks differ in level, how strongly they share.
+
+Three numbers decide how far a model of few rows may go: log s of the slopes, log tau of the tasks' levels, and the
+strength m of sharing, by which B becomes m B + (1 - m) I. A point estimate of them by a noisy score is what makes a
+classifier of 60 rows overconfident. So they have priors, their posterior is explored on a lattice from its start
+outwards, and the solution is the average over all points that the rows leave probable (as in integrated nested Laplace
+approximations: Rue, Martino and Chopin, 2009). The average of weights is a set of weights again: it costs no
+prediction time.
+
+The evidence of a point is Laplace's approximation of a classifier, exact of a regression, whose three numbers are in
+units of a noise that is profiled out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from vmtl._utils.cholesky import cholesky
+from vmtl.data.rows import Rows
+from vmtl.inference.exact.laplace import left_out_log_likelihood, log_evidence, posterior_mode
+from vmtl.inference.exact.output_prior import Dual, OutputPrior
+from vmtl.inference.exact.posterior import Solution
+
+
+class Belief(NamedTuple):
+    """Centre and deviation of log s, log tau and logit m before any row is seen; the lattice's step is in deviations."""
+
+    centre: tuple[float, float, float]
+    deviation: tuple[float, float, float]
+
+
+#: Of logits; and of targets in units of their noise.
+CLASSES = Belief((math.log(0.6), math.log(0.3), 2.2), (0.8, 1.0, 1.0))
+TARGETS = Belief((math.log(1.5), math.log(0.5), 2.2), (1.2, 1.2, 1.0))
+#: Step of the lattice, in deviations of the belief.
+STEP = 0.8
+#: Nats below the best point up to which a point's neighbours are looked at, and most points.
+DEPTH, MAX_POINTS = 2.0, 40
+#: Points with less than this part of the probability do not count.
+LEAST_PROBABILITY = 0.005
+
+
+class Place(NamedTuple):
+    """A point of the lattice, in steps from the centre of the belief."""
+
+    scale: int
+    level: int
+    strength: int
+
+
+@dataclass(frozen=True)
+class ScalePoint:
+    """One prior of the outputs with what the rows say under it."""
+
+    prior: OutputPrior
+    strength: float  # m
+    noise: float  # deviation of a regression's noise; 1 of a classifier
+    log_density: float  # log evidence + log belief
+    solution: Tensor  # (n, C) a = K^-1 f
+    residuals: Tensor | None  # (n,) leave-one-out errors of a regression
+
+
+@dataclass(frozen=True)
+class ScalePosterior:
+    """The points that the rows leave probable, with their probabilities."""
+
+    dual: Dual
+    points: list[ScalePoint]
+    probability: Tensor  # (P,)
+
+    def mean(self, number: Callable[[ScalePoint], float]) -> float:
+        """The expectation of a positive number: exp of the mean of its log."""
+        logs = torch.tensor([math.log(number(point)) for point in self.points], dtype=torch.float64)
+        return math.exp(float(self.probability @ logs))
+
+    @property
+    def strength(self) -> float:
+        """m."""
+        return self.mean(lambda point: point.strength)
+
+    @property
+    def noise(self) -> float:
+        return self.mean(lambda point: point.noise)
+
+    def prior(self, covariance: Tensor) -> OutputPrior:
+        """One prior of the outputs in the middle of all, with B = ``covariance`` (T, T)."""
+        return OutputPrior(
+            covariance,
+            self.mean(lambda point: point.prior.scale),
+            self.mean(lambda point: point.prior.task_level),
+            self.mean(lambda point: point.prior.shared_level),
+        )
+
+    def solution(self) -> Solution:
+        """The average of the points' solutions."""
+        weights = sum(
+            p * self.dual.weights(point.solution, point.prior) for p, point in zip(self.probability, self.points)
+        )
+        if self.points[0].residuals is None:
+            return Solution(weights, None)
+        return Solution(weights, sum(p * point.residuals for p, point in zip(self.probability, self.points)))
+
+
+def infer_scales(rows: Rows, covariance: Tensor, unit: float, start: float) -> ScalePosterior:
+    """The posterior of the numbers under B = ``covariance`` (T, T).
+
+    unit : deviation of w . z, which the features have; start : s to begin at.
+    """
+    dual, belief = Dual.of(rows), CLASSES if rows.is_classification else TARGETS
+    weigh = _Classifier(dual) if rows.is_classification else _Regression(dual)
+    eye = torch.eye(dual.n_tasks, dtype=torch.float64)
+    shares = bool((covariance - eye).abs().max() > 0)
+
+    def evaluate(place: Place, near: ScalePoint | None) -> ScalePoint:
+        log_scale, log_level, logit = (
+            c + STEP * d * i for c, d, i in zip(belief.centre, belief.deviation, place, strict=True)
+        )
+        strength = 1 / (1 + math.exp(-logit)) if shares else 1.0
+        prior = OutputPrior(
+            strength * covariance + (1 - strength) * eye, math.exp(log_scale) / unit, math.exp(log_level)
+        )
+        surprise = 0.5 * STEP**2 * sum(i * i for i in place)
+        return weigh(prior, strength, surprise, near)
+
+    free = Place(1, 1 if dual.n_tasks > 1 else 0, 1 if shares else 0)
+    begin = Place(round((math.log(start) - belief.centre[0]) / (STEP * belief.deviation[0])), 0, 0)
+    points = explore(begin, free, evaluate)
+    density = torch.tensor([point.log_density for point in points], dtype=torch.float64)
+    probability = density.softmax(0)
+    kept = (probability >= LEAST_PROBABILITY * probability.max()).nonzero().flatten().tolist()
+    probability = probability[kept] / probability[kept].sum()
+    return ScalePosterior(dual, [points[i] for i in kept], probability)
+
+
+def explore(
+    begin: Place, free: Place, evaluate: Callable[[Place, ScalePoint | None], ScalePoint]
+) -> list[ScalePoint]:
+    """Points of the lattice about the best one: always the neighbours of the best point whose are not known yet.
+
+    It ends when every point within ``DEPTH`` of the best has its neighbours, or at ``MAX_POINTS``; ``free`` is 1 for
+    the numbers that matter.
+    """
+    points, closed = {begin: evaluate(begin, None)}, set()
+    while len(points) < MAX_POINTS:
+        best = max(point.log_density for point in points.values())
+        open_places = [
+            place for place, point in points.items() if place not in closed and point.log_density > best - DEPTH
+        ]
+        if not open_places:
+            break
+        centre = max(open_places, key=lambda place: points[place].log_density)
+        closed.add(centre)
+        for axis in (i for i, may in enumerate(free) if may):
+            for step in (-1, 1):
+                place = Place(*(value + step * (i == axis) for i, value in enumerate(centre)))
+                if place not in points:
+                    points[place] = evaluate(place, points[centre])
+    return list(points.values())
+
+
+class _Classifier:
+    """How well a prior of the outputs explains labels: the evidence of two classes, left-out rows of more.
+
+    Laplace's evidence of many classes speaks for logits that are far too small.
+    """
+
+    def __init__(self, dual: Dual) -> None:
+        self.dual = dual
+
+    def __call__(self, prior: OutputPrior, strength: float, surprise: float, near: ScalePoint | None) -> ScalePoint:
+        dual, kernel = self.dual, prior.kernel(self.dual.gram, self.dual.task)
+        start = None if near is None else near.solution
+        mode = posterior_mode(kernel, dual.y, dual.n_classes, dual.weight, start)
+        explain = log_evidence if dual.n_classes == 2 else left_out_log_likelihood
+        value = explain(kernel, mode, dual.y, dual.weight)
+        return ScalePoint(prior, strength, 1.0, value - surprise, mode.solution, None)
+
+
+class _Regression:
+    """The evidence of targets, y ~ N(0, u^2 (K + 1 / weight)), at the unit u that suits them best."""
+
+    def __init__(self, dual: Dual) -> None:
+        self.dual = dual
+        self.unit = float(dual.weight.square().sum() / dual.weight.sum())
+
+    def __call__(self, prior: OutputPrior, strength: float, surprise: float, near: ScalePoint | None) -> ScalePoint:
+        dual, y = self.dual, self.dual.y.double()
+        weight = dual.weight / self.unit
+        covariance = prior.kernel(dual.gram, dual.task)
+        covariance.diagonal().add_(1 / weight)
+        factor = cholesky(covariance)
+        inverse = torch.cholesky_inverse(factor)
+        solution, count = inverse @ y, weight.sum()
+        square = float((y @ solution / count).clamp_min(1e-12))
+        evidence = -0.5 * float(count) * math.log(square) - float(factor.diagonal().log().sum())
+        u = square**0.5
+        found = OutputPrior(prior.covariance, u * prior.scale, u * prior.task_level, u * prior.shared_level)
+        return ScalePoint(
+            found,
+            strength,
+            u * self.unit**0.5,
+            evidence - surprise,
+            solution[:, None] / square,
+            dual.to_all_rows(solution / inverse.diagonal()),
+        )

@@ -13,14 +13,15 @@ from torch import Tensor
 
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
-from vmtl.inference.exact.leave_one_out import CLASSES, LeaveOneOutScore, belief_of
+from vmtl.inference.exact.leave_one_out import CLASSES, LeaveOneOutScore
 from vmtl.inference.features.kernel_map import name_shares
 
 #: Most rows on which everything is compared, and on which the best is then improved.
-MAX_ROWS, MORE_ROWS = 320, 1000
-#: Steps and first rate of both.
-STEPS, RATE = 40, 0.15
-MORE_STEPS, MORE_RATE = 15, 0.1
+MAX_ROWS, MORE_ROWS = 320, 700
+#: Steps and first rate of the comparison, of the better of the two, and of the last one on more rows.
+STEPS, RATE = 15, 0.25
+NEXT_STEPS, NEXT_RATE = 20, 0.15
+MORE_STEPS, MORE_RATE = 12, 0.1
 #: Nats by which columns as they are must beat standardised ones in a table of mixed units.
 MIXED_UNITS = 5.0
 
@@ -67,16 +68,19 @@ def assume_kernel(rows: Rows, seed: int) -> KernelSelection:
 def select_kernel(rows: Rows, seed: int) -> KernelSelection:
     """The better of columns as they are and standardised columns, by the leave-one-out score.
 
-    Both are followed on few of the raw rows; the better one goes on from there on more of them.
+    Both are followed on few of the raw rows; the better one goes on from there, last on more of them.
     """
     rows = rows.cpu()
     few = rows.take(subsample_rows(rows, MAX_ROWS, seed))
-    as_given, standardised = _climb(few, False), _climb(few, True)
+    scores = {standardise: LeaveOneOutScore(few, standardise) for standardise in (False, True)}
+    as_given, standardised = (_climb(score, STEPS, RATE) for score in scores.values())
     handicap = MIXED_UNITS if mixed_units(few.x) else 0.0
     best = standardised if standardised.loss < as_given.loss + handicap else as_given
+    standardise = best.selection.standardise
+    best = _climb(scores[standardise], NEXT_STEPS, NEXT_RATE, best)
     if len(rows.y) > len(few.y):
         more = rows.take(subsample_rows(rows, MORE_ROWS, seed))
-        best = _climb(more, best.selection.standardise, best)
+        best = _climb(LeaveOneOutScore(more, standardise), MORE_STEPS, MORE_RATE, best)
     return best.selection
 
 
@@ -96,13 +100,12 @@ class _Peak:
     numbers: Tensor  # (4,) logit rho, log lambda, log bias variance, log temperature
 
 
-def _climb(rows: Rows, standardise: bool, start: _Peak | None = None) -> _Peak:
+def _climb(score: LeaveOneOutScore, steps: int, rate: float, start: _Peak | None = None) -> _Peak:
     """Follow the gradient of the score over shares, rho, lambda, bias variance and temperature."""
-    belief, score = belief_of(rows), LeaveOneOutScore(rows, standardise)
+    belief, standardise = score.belief, score.standardise
     log_shares, numbers = belief.shares().log(), torch.tensor(belief.centre, dtype=torch.float64)
-    steps, rate = STEPS, RATE
     if start is not None:
-        log_shares, numbers, steps, rate = start.log_shares.clone(), start.numbers.clone(), MORE_STEPS, MORE_RATE
+        log_shares, numbers = start.log_shares.clone(), start.numbers.clone()
     optimiser = torch.optim.Adam([log_shares.requires_grad_(), numbers.requires_grad_()], lr=rate, betas=(0.8, 0.9))
     best, lowest = None, math.inf
     for step in range(steps):

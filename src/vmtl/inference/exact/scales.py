@@ -39,9 +39,9 @@ class Belief(NamedTuple):
 CLASSES = Belief((math.log(0.6), math.log(0.3), 2.2), (0.8, 1.0, 1.0))
 TARGETS = Belief((math.log(1.5), math.log(0.5), 2.2), (1.2, 1.2, 1.0))
 #: Step of the lattice, in deviations of the belief.
-STEP = 0.8
+STEP = 1.0
 #: Nats below the best point up to which a point's neighbours are looked at, and most points.
-DEPTH, MAX_POINTS = 2.0, 40
+DEPTH, MAX_POINTS = 1.5, 40
 #: Points with less than this part of the probability do not count.
 LEAST_PROBABILITY = 0.005
 

@@ -28,7 +28,7 @@ from vmtl.inference.exact.task_positions import TaskPositions, infer_positions
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows whose targets are looked at, and most whose representations are.
-MAX_ROWS, POSITION_ROWS = 500, 5000
+MAX_ROWS, POSITION_ROWS = 500, 2000
 #: Quantiles of the draws between which an interval lies: 90 % of them.
 INTERVAL = (0.05, 0.95)
 #: v_t at least, in units of the prior variance.

@@ -15,6 +15,7 @@ from vmtl.evaluation.comparison import Labelled
 from vmtl.inference.exact.kernel_selection import MAX_ROWS
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.structure_worth import structure_worth
+from vmtl.inference.exact.task_covariance import DenseCovariance
 
 
 def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float] | None:
@@ -32,11 +33,11 @@ def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float
     """
     inferred = model.hyperparameters_
     structure, scale, unit, level = inferred.structure, inferred.scale, inferred.unit, inferred.task_level
-    if structure is None or scale is None or unit is None or level is None or len(model.tasks_) < 3:
+    if structure is None or structure.covariance is None or scale is None or unit is None or level is None or len(model.tasks_) < 3:
         return None
     rows = merge_duplicates(_feature_rows(model, train))
     rows = rows.take(subsample_rows(rows, MAX_ROWS, model.seed_))
-    prior = OutputPrior(structure.covariance.double().cpu(), scale / unit, level)
+    prior = OutputPrior(DenseCovariance(structure.covariance.double().cpu()), scale / unit, level)
     worth = structure_worth(rows, prior, inferred.noise or 1.0)
     unit = 0.0 if rows.is_classification else math.log(model.y_scale_)
     return {name: loss + unit for name, loss in worth.items()}

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from vmtl.model.mixing import TaskStructure
+from vmtl.model.mixing import MAX_TASKS, TaskStructure
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,14 @@ class Hyperparameters:
 
 def _structure_from(tensors: dict[str, Tensor], n_tasks: int) -> TaskStructure:
     """The structure of ``n_tasks`` tasks that has these tensors, or a ValueError that says what is wrong with them."""
-    known = {field.name: tensors[field.name] for field in fields(TaskStructure) if field.name in tensors}
+    known: dict[str, Tensor | None] = {field.name: tensors[field.name] for field in fields(TaskStructure) if field.name in tensors}
     for field in fields(TaskStructure):
         if field.default is MISSING and field.name not in known:
-            raise ValueError(f"the structure has no {field.name}")
+            if n_tasks <= MAX_TASKS or field.name not in ("alpha", "covariance"):
+                raise ValueError(f"the structure has no {field.name}")
+            known[field.name] = None  # of thousands of tasks there is no table
     for name, value in known.items():
-        if not _has_one_number_per_task(name, value.shape, n_tasks):
+        if value is not None and not _has_one_number_per_task(name, value.shape, n_tasks):
             raise ValueError(f"{name} of the structure does not have one number per task")
     return TaskStructure(**known)
 

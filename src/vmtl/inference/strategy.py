@@ -16,10 +16,6 @@ from vmtl.inference.variational.run import Callbacks
 from vmtl.model.method import Method
 from vmtl.model.model import effective_method
 
-#: Rows up to which the exact posterior takes seconds, and classes times rows squared of a classifier.
-MAX_ROWS, MAX_LOGITS = 5000, 2e8
-
-
 class Strategy(Protocol):
     """A way from rows to a fitted model."""
 
@@ -42,21 +38,21 @@ def fit(
 ) -> Fitted:
     """The posterior of ``method`` given raw rows; rows ``held_out`` say when to stop."""
     method, data = effective_method(method, settings), TrainingData.of(rows, held_out)
-    strategy = choose_strategy(method, settings, data.distinct)
+    strategy = choose_strategy(method, settings)
     return strategy.fit(method, settings, data, seed, callbacks or Callbacks())
 
 
-def choose_strategy(method: Method, settings: Settings, rows: Rows) -> Strategy:
-    """How the posterior of ``method`` is found, given its ``rows`` without duplicates.
+def choose_strategy(method: Method, settings: Settings) -> Strategy:
+    """How the posterior of ``method`` is found.
 
     - ``Variational`` on an assumed kernel, or none: the paper's presets, encoders that are trained, one per task;
-    - ``Variational`` on a selected kernel: where the exact model has no counterpart, or takes too long;
+    - ``Variational`` on a selected kernel: where the exact model has no counterpart;
     - ``Exact``: where the posterior means of w are those of the exact model;
     - ``WarmStart``: where they are only a good start.
     """
     if not (settings.select and settings.encoder == "kernel" and method.encoder == "shared"):
         return Variational(assume_kernel)
-    if not has_exact_model(method, settings) or not affordable(rows):
+    if not has_exact_model(method, settings):
         return Variational(select_kernel)
     return Exact() if method.mixes_w or method.prior_w == "standard_normal" else WarmStart()
 
@@ -65,9 +61,3 @@ def has_exact_model(method: Method, settings: Settings) -> bool:
     """Whether q(w) is a Gaussian with means of its own, and neither scale nor strength of sharing are given by hand."""
     by_hand = settings.logit_scale is not None or (method.mixes_w and settings.sharing is not None)
     return method.head == "direct" and method.q_w == "gaussian" and not by_hand
-
-
-def affordable(rows: Rows) -> bool:
-    """Whether the exact model takes seconds."""
-    n = len(rows.y)
-    return n <= MAX_ROWS and (not rows.is_classification or rows.n_classes * float(n) ** 2 <= MAX_LOGITS)

@@ -25,6 +25,9 @@ from torch import Tensor, nn
 from vmtl.config.choices import Mode
 from vmtl.model.parameter_groups import ParameterGroups
 
+#: Most tasks whose mixing weights are a table; those of more are even.
+MAX_TASKS = 1000
+
 
 def mixing_weights(logits: Tensor, tau: float, mask: Tensor) -> Tensor:
     """softmax(logits / tau) over the last axis, restricted to ``mask``; rows with an empty mask are 0."""
@@ -46,21 +49,26 @@ class Mixing(nn.Module):
     """Learned mixing weights of T tasks.
 
     ``mode`` says how: ``gumbel`` as in Eq. 7, ``learnable`` without noise, ``mean`` uniform. With fewer than three
-    tasks there is nothing to learn and no parameter exists. ``start`` is where log pi begins.
+    tasks there is nothing to learn, with thousands too much: no parameter exists, weights are even. ``start`` is where log pi begins.
     """
 
     parameter_groups: ClassVar[ParameterGroups] = {"log_pi": "mixing"}
-    off_diagonal: Tensor
     start: Tensor
     log_pi: nn.Parameter | None
 
     def __init__(self, n_tasks: int, mode: Mode) -> None:
         super().__init__()
         self.mode = mode
-        self.register_buffer("off_diagonal", ~torch.eye(n_tasks, dtype=torch.bool), persistent=False)
-        self.register_buffer("start", torch.zeros(n_tasks, n_tasks))
-        learned = mode != "mean" and n_tasks >= 3
+        self.n_tasks = n_tasks
+        table = n_tasks if n_tasks <= MAX_TASKS else 0
+        self.register_buffer("start", torch.zeros(table, table))
+        learned = mode != "mean" and 3 <= n_tasks <= MAX_TASKS
         self.log_pi = nn.Parameter(torch.zeros(n_tasks, n_tasks)) if learned else None
+
+    @property
+    def off_diagonal(self) -> Tensor:
+        """(T, T) whether a pair is two tasks."""
+        return ~torch.eye(self.n_tasks, dtype=torch.bool, device=self.start.device)
 
     @torch.no_grad()
     def start_from(self, alpha: Tensor) -> None:
@@ -93,6 +101,8 @@ class Mixing(nn.Module):
         return (alpha * (alpha.clamp_min(tiny).log() - prior.clamp_min(tiny).log())).sum(-1)
 
     def _logits(self) -> Tensor:
+        if self.n_tasks > MAX_TASKS:
+            return self.start.new_zeros(self.n_tasks, self.n_tasks)
         return self.start if self.log_pi is None else self.log_pi
 
 
@@ -103,10 +113,10 @@ class TaskStructure:
     What was not inferred is None. Intervals are (2, ...): the lower and the upper end.
     """
 
-    alpha: Tensor  # (T, T) mixing weights, zero diagonal, rows sum to 1
+    alpha: Tensor | None  # (T, T) mixing weights, zero diagonal, rows sum to 1; None of thousands: even
     sharing: Tensor  # (T,) r_t
     variance: Tensor  # (T,) v_t
-    covariance: Tensor  # (T, T) B, of one weight across tasks in the exact model
+    covariance: Tensor | None  # (T, T) B, of one weight across tasks in the exact model; None of thousands: alike
     beta: Tensor | None = None  # (T, T) whose representations resemble mine
     positions: Tensor | None = None  # (T, Q) where the tasks lie
     alpha_interval: Tensor | None = None  # (2, T, T)

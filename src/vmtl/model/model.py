@@ -113,11 +113,12 @@ class Model(nn.Module):
 
     def start_from(self, structure: TaskStructure) -> None:
         """Begin at inferred mixing weights and sharing strengths instead of uniform ones."""
-        if self.mixing_w is not None:
-            self.mixing_w.start_from(structure.alpha.to(self.task_rows))
-        if self.mixing_z is not None:
-            beta = structure.alpha if structure.beta is None else structure.beta
-            self.mixing_z.start_from(beta.to(self.task_rows))
+        if structure.alpha is not None:
+            if self.mixing_w is not None:
+                self.mixing_w.start_from(structure.alpha.to(self.task_rows))
+            if self.mixing_z is not None:
+                beta = structure.alpha if structure.beta is None else structure.beta
+                self.mixing_z.start_from(beta.to(self.task_rows))
         if isinstance(self.prior_w, MixtureW):
             self.prior_w.start_from(structure)
 

@@ -1,4 +1,4 @@
-"""Step 4 of the exact way: how sure the result may be, by what is predicted for left-out training rows."""
+"""Step 6 of the exact way: how sure the result may be, by what is predicted for left-out training rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.error_variances import error_variances
 from vmtl.inference.exact.laplace import leave_one_out_logits
 from vmtl.inference.exact.output_prior import Dual, OutputPrior
+from vmtl.inference.exact.training_moments import TrainingMoments, task_mean
 from vmtl.inference.prediction import SHRINKAGE
-from vmtl.model.distributions import Delta
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
-from vmtl.model.logits import affine, logit_moments
 from vmtl.model.model import Model
 
 #: Belief about the log of the factor that calibrates a classifier, and its bound: the variance makes it hardly
@@ -27,6 +26,10 @@ FACTOR_DEVIATION, FACTOR_RANGE = 0.2, 0.6
 MAX_NEUTRAL = 0.7
 #: Logs of the factors that are tried for the width of q(w); the belief about them is N(0, 1).
 WIDTHS = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
+#: Most rows that are left out one by one, and the log of the width's factor where there are more.
+MAX_ROWS, TYPICAL_WIDTH = 2000, -1.0
+#: A row's own part in its prediction at most.
+MAX_LEVERAGE = 0.9
 #: Noise is at least this part of a task's error variance.
 LEAST_NOISE = 0.1
 
@@ -39,79 +42,47 @@ class Calibration:
     log_width: float
 
 
-def training_outputs(model: Model, rows: Rows) -> Tensor:
-    """(n, C) the mean logits, or outputs of a regression, of the training rows."""
-    index, mask = rows.by_task
-    outputs = model.logit_scale * affine(model.encoder(rows.x[index]).mean, model.q_w().mean)  # (T, M, C)
-    flat = outputs.new_zeros(len(rows.y), outputs.shape[-1])
-    flat[index[mask]] = outputs[mask]
-    return flat
-
-
 @torch.no_grad()
-def training_loss(model: Model, rows: Rows) -> Tensor:
-    """(T,) mean loss of each task's training rows at the means."""
-    outputs = training_outputs(model, rows)
-    if rows.is_classification:
-        loss = F.cross_entropy(outputs, rows.y, reduction="none")
-    else:
-        assert isinstance(model.likelihood, GaussianNoise)
-        loss = F.gaussian_nll_loss(outputs[:, 0], rows.y, model.likelihood.scale()[rows.task].square(), reduction="none")
-    total = torch.zeros_like(rows.task_weight).index_add(0, rows.task, rows.weight * loss)
-    return total / rows.task_weight
+def calibrate_classifier(model: Model, rows: Rows, prior: OutputPrior, moments: TrainingMoments) -> Calibration:
+    """Logit scale and width of q(w), its means at the mode, such that left-out rows are predicted best.
 
-
-@dataclass(frozen=True)
-class TrainingLogits:
-    """Moments of the logits of the rows that count, in the order of ``Dual``: (n, C) each."""
-
-    mean: Tensor
-    variance: Tensor
-    variance_of_z: Tensor  # the part that the widths of q(w) have nothing to do with
-
-    @classmethod
-    def of(cls, model: Model, rows: Rows) -> TrainingLogits:
-        index, mask = rows.by_task
-        q_z, q_w = model.encoder(rows.x[index]), model.q_w()
-        moments, of_z = logit_moments(q_z, q_w), logit_moments(q_z, Delta(q_w.mean)).variance  # (T, M, C)
-        order = index[mask].cpu()
-        place = torch.empty_like(order)
-        place[order] = torch.arange(len(order))
-        place = place[rows.weight.cpu() > 0]
-        scale = float(model.logit_scale)
-        mean, variance, of_z = (value[mask].double().cpu()[place] for value in (moments.mean, moments.variance, of_z))
-        return cls(scale * mean, scale**2 * variance, scale**2 * of_z)
-
-
-@torch.no_grad()
-def calibrate_classifier(model: Model, rows: Rows, prior: OutputPrior) -> Calibration:
-    """Logit scale and width of q(w), its means at the mode under B, such that left-out rows are predicted best."""
-    logits = TrainingLogits.of(model, rows)
-    return _apply(model, _best_factors(rows, prior, logits, logits.mean.softmax(-1), WIDTHS))
+    Of many rows none is left out: the mode has the confidence that it has.
+    """
+    if len(rows.y) > MAX_ROWS:
+        variance = _shrinkage(moments, TYPICAL_WIDTH)
+        return _apply(model, Calibration(_neutral_factor(moments.mean, variance), TYPICAL_WIDTH))
+    return _apply(model, _best_factors(rows, prior, moments, moments.mean.softmax(-1), WIDTHS))
 
 
 @torch.no_grad()
 def calibrate_trained_classifier(model: Model, rows: Rows, prior: OutputPrior) -> Calibration:
     """The same of means that were trained on from the mode: widths were trained with them and stay."""
-    logits = TrainingLogits.of(model, rows)
-    p = (logits.mean / (1 + SHRINKAGE * logits.variance).sqrt()).softmax(-1)
-    return _apply(model, _best_factors(rows, prior, logits, p, (0.0,)))
+    moments = TrainingMoments.of(model, rows)
+    if len(rows.y) > MAX_ROWS:
+        return Calibration(0.0, 0.0)
+    p = (moments.mean / (1 + SHRINKAGE * moments.variance).sqrt()).softmax(-1)
+    return _apply(model, _best_factors(rows, prior, moments, p, (0.0,)))
+
+
+def _shrinkage(moments: TrainingMoments, log_width: float) -> Tensor:
+    """(n, C) k v of the prediction softmax(a m / sqrt(1 + a^2 k v)), with widths of q(w) times exp(log_width)."""
+    of_w = moments.variance - moments.variance_of_z
+    return SHRINKAGE * (moments.variance_of_z + math.exp(2 * log_width) * of_w)
 
 
 def _best_factors(
-    rows: Rows, prior: OutputPrior, logits: TrainingLogits, p: Tensor, widths: tuple[float, ...]
+    rows: Rows, prior: OutputPrior, moments: TrainingMoments, p: Tensor, widths: tuple[float, ...]
 ) -> Calibration:
     """argmin over factors a, b of sum_n CE(softmax(a m / sqrt(1 + 0.2 v))) + (log a / 0.3)^2 / 2 + (log b)^2 / 2.
 
     where m = the logits of rows that are left out (n, C), v = a^2 (variance by z + b^2 variance by w) (n, C).
     """
     dual = Dual.of(rows)
-    left_out = leave_one_out_logits(prior.kernel(dual.gram, dual.task), logits.mean, p, dual.y, dual.weight)
+    left_out = leave_one_out_logits(prior.kernel(dual.gram, dual.task), moments.mean, p, dual.y, dual.weight)
     tried = []
     for log_width in widths:
-        of_w = math.exp(2 * log_width) * (logits.variance - logits.variance_of_z)
-        variance = SHRINKAGE * (logits.variance_of_z + of_w)
-        neutral = _neutral_factor(logits.mean, variance)
+        variance = _shrinkage(moments, log_width)
+        neutral = _neutral_factor(moments.mean, variance)
         for departure in torch.linspace(-FACTOR_RANGE, FACTOR_RANGE, 25, dtype=torch.float64).tolist():
             log_scale = neutral + departure
             shrunk = math.exp(log_scale) * left_out / (1 + math.exp(2 * log_scale) * variance).sqrt()
@@ -145,25 +116,25 @@ def _apply(model: Model, calibration: Calibration) -> Calibration:
 
 
 @torch.no_grad()
-def calibrate_regression(model: Model, rows: Rows, residuals: Tensor) -> None:
+def calibrate_regression(model: Model, rows: Rows, residuals: Tensor | None, moments: TrainingMoments) -> None:
     """Noise of every task such that noise and model variance together are as large as its leave-one-out errors.
 
-    How far a task of few rows keeps to the errors of all is found from the errors themselves (``error_variances``).
+    ``residuals`` = those errors (n,), or None of many rows: then an error is what is left in training divided by
+    1 - h, h = the row's own part in its prediction, which the widths of q(w) tell. How far a task of few rows keeps to
+    the errors of all is found from the errors themselves (``error_variances``).
     """
     assert isinstance(model.likelihood, GaussianNoise)
+    explained = moments.variance[:, 0].to(rows.x)
+    if residuals is None:
+        noise = model.likelihood.scale()[rows.task].square()
+        own = (rows.weight * explained / noise).clamp_max(MAX_LEVERAGE)
+        residuals = (rows.y - moments.mean[:, 0].to(rows.x)) / (1 - own)
     count = rows.task_weight  # (T,)
     square = count.new_zeros(len(count)).index_add(0, rows.task, rows.weight * residuals.to(rows.x).square())
     error = error_variances(square.cpu().double() / rows.unit, count.cpu().double() / rows.unit).to(count)
-    variance = torch.maximum(error - explained_variance(model, rows), LEAST_NOISE * error)
-    noise = variance.sqrt().clamp_min(model.likelihood.floor)
-    common = (noise.log() * count).sum() / count.sum()
+    variance = torch.maximum(error - task_mean(rows, explained), LEAST_NOISE * error)
+    deviation = variance.sqrt().clamp_min(model.likelihood.floor)
+    common = (deviation.log() * count).sum() / count.sum()
     model.likelihood.log_noise.fill_(float(common))
     if model.likelihood.log_own is not None:
-        model.likelihood.log_own.copy_(noise.log() - common)
-
-
-def explained_variance(model: Model, rows: Rows) -> Tensor:
-    """(T,) the mean variance of each task's predictions that comes from z and w."""
-    batch = rows.batch(*rows.by_task)
-    mean = batch.mean(logit_moments(model.encoder(batch.x), model.q_w()).variance.squeeze(-1))
-    return mean * model.logit_scale.square()
+        model.likelihood.log_own.copy_(deviation.log() - common)

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
+from vmtl.inference.exact.task_covariance import TaskCovariance
 
 #: A: the level that all tasks share is as good as free, for logits and for targets in units of their noise.
 SHARED_LEVEL = 5.0
@@ -23,14 +24,14 @@ SHARED_LEVEL = 5.0
 class OutputPrior:
     """The numbers of one such prior."""
 
-    covariance: Tensor  # (T, T) B
+    covariance: TaskCovariance  # B
     scale: float  # s
     task_level: float  # tau
     shared_level: float = SHARED_LEVEL  # A
 
     def kernel(self, gram: Tensor, task: Tensor) -> Tensor:
         """The covariance (n, n) of the outputs of rows with inner products ``gram`` (n, n) and tasks (n,)."""
-        total = self.scale**2 * self.covariance[task][:, task] * gram
+        total = self.scale**2 * self.covariance.between(task) * gram
         total += self.task_level**2 * (task[:, None] == task)
         return total.add_(self.shared_level**2)
 
@@ -65,7 +66,7 @@ class Dual:
             by_task[:, c, :-1].index_add_(0, self.task, a[:, None] * self.z)
             by_task[:, c, -1].index_add_(0, self.task, a)
         level = by_task[..., -1]  # (T, C) sums of a
-        slopes = prior.scale**2 * torch.tensordot(prior.covariance, by_task[..., :-1], 1)
+        slopes = prior.scale**2 * prior.covariance.apply(by_task[..., :-1])
         levels = prior.shared_level**2 * level.sum(0) + prior.task_level**2 * level
         return torch.cat([slopes, levels[..., None]], -1)
 

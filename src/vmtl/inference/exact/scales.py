@@ -26,6 +26,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.laplace import left_out_log_likelihood, log_evidence, posterior_mode
 from vmtl.inference.exact.output_prior import Dual, OutputPrior
 from vmtl.inference.exact.posterior import Solution
+from vmtl.inference.exact.task_covariance import TaskCovariance
 
 
 class Belief(NamedTuple):
@@ -88,8 +89,8 @@ class ScalePosterior:
     def noise(self) -> float:
         return self.mean(lambda point: point.noise)
 
-    def prior(self, covariance: Tensor) -> OutputPrior:
-        """One prior of the outputs in the middle of all, with B = ``covariance`` (T, T)."""
+    def prior(self, covariance: TaskCovariance) -> OutputPrior:
+        """One prior of the outputs in the middle of all, with B = ``covariance``."""
         return OutputPrior(
             covariance,
             self.mean(lambda point: point.prior.scale),
@@ -107,24 +108,21 @@ class ScalePosterior:
         return Solution(weights, sum(p * point.residuals for p, point in zip(self.probability, self.points)))
 
 
-def infer_scales(rows: Rows, covariance: Tensor, unit: float, start: float) -> ScalePosterior:
-    """The posterior of the numbers under B = ``covariance`` (T, T).
+def infer_scales(rows: Rows, covariance: TaskCovariance, unit: float, start: float) -> ScalePosterior:
+    """The posterior of the numbers under B = ``covariance``.
 
     unit : deviation of w . z, which the features have; start : s to begin at.
     """
     dual, belief = Dual.of(rows), CLASSES if rows.is_classification else TARGETS
     weigh = _Classifier(dual) if rows.is_classification else _Regression(dual)
-    eye = torch.eye(dual.n_tasks, dtype=torch.float64)
-    shares = bool((covariance - eye).abs().max() > 0)
+    shares = covariance.correlation > 0
 
     def evaluate(place: Place, near: ScalePoint | None) -> ScalePoint:
         log_scale, log_level, logit = (
             c + STEP * d * i for c, d, i in zip(belief.centre, belief.deviation, place, strict=True)
         )
         strength = 1 / (1 + math.exp(-logit)) if shares else 1.0
-        prior = OutputPrior(
-            strength * covariance + (1 - strength) * eye, math.exp(log_scale) / unit, math.exp(log_level)
-        )
+        prior = OutputPrior(covariance.weaken(strength), math.exp(log_scale) / unit, math.exp(log_level))
         surprise = 0.5 * STEP**2 * sum(i * i for i in place)
         return weigh(prior, strength, surprise, near)
 

@@ -8,26 +8,25 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.laplace import leave_one_out_logits, posterior_mode
 from vmtl.inference.exact.output_prior import Dual, OutputPrior
-from vmtl.inference.exact.task_structure import mean_correlation
+from vmtl.inference.exact.task_covariance import TaskCovariance, alike
 
 #: Factors by which the scale of a classifier, or the noise of a regression, may suit another structure better.
 FACTORS = (0.5, 1.0, 2.0)
 
 
 class Structures(NamedTuple):
-    """Four covariances B (T, T) of one weight across tasks."""
+    """Four covariances B of one weight across tasks."""
 
-    inferred: Tensor
-    even: Tensor  # every pair has the mean correlation
-    alone: Tensor  # I
-    pooled: Tensor  # 11'
+    inferred: TaskCovariance
+    even: TaskCovariance  # every pair has the mean correlation
+    alone: TaskCovariance  # I
+    pooled: TaskCovariance  # 11'
 
 
 def structure_worth(rows: Rows, prior: OutputPrior, noise: float) -> dict[str, float]:
@@ -36,11 +35,10 @@ def structure_worth(rows: Rows, prior: OutputPrior, noise: float) -> dict[str, f
     inferred : B of ``prior``; even : every pair with the mean correlation of B; alone : B = I; pooled : B = 11'.
     Row n is predicted by all others, without a second fit; less is better.
     """
-    n_tasks, correlation = len(prior.covariance), mean_correlation(prior.covariance)
-    alone, pooled = torch.eye(n_tasks, dtype=torch.float64), torch.ones_like(prior.covariance)
-    structures = Structures(prior.covariance, (1 - correlation) * alone + correlation * pooled, alone, pooled)
+    n_tasks, correlation = prior.covariance.n_tasks, prior.covariance.correlation
+    structures = Structures(prior.covariance, *(alike(n_tasks, rho) for rho in (correlation, 0.0, 1.0)))
 
-    def loss(between: Tensor, factor: float) -> float:
+    def loss(between: TaskCovariance, factor: float) -> float:
         if rows.is_classification:
             return left_out_loss(rows, replace(prior, covariance=between, scale=factor * prior.scale))
         return left_out_density(rows, replace(prior, covariance=between), factor * noise)

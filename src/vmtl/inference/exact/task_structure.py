@@ -24,11 +24,14 @@ from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.exact.structure_evidence import Targets
 from vmtl.inference.exact.structure_posterior import Reading, read_structure
+from vmtl.inference.exact.task_covariance import AlikeCovariance, DenseCovariance, TaskCovariance, alike
 from vmtl.inference.exact.task_positions import TaskPositions, infer_positions
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows whose targets are looked at, and most whose representations are.
 MAX_ROWS, POSITION_ROWS = 500, 2000
+#: Most tasks whose positions are told apart; more of them count as alike.
+MAX_PLACED = 300
 #: Quantiles of the draws between which an interval lies: 90 % of them.
 INTERVAL = (0.05, 0.95)
 #: v_t at least, in units of the prior variance.
@@ -42,7 +45,7 @@ Relatedness = Literal["independent", "uniform", "most probable", "averaged"]
 class StructurePosterior:
     """What the rows say about the structure of the tasks, before its strength is chosen."""
 
-    covariance: Tensor  # (T, T) B, the average of the readings
+    covariance: TaskCovariance  # B, the average of the readings
     positions: TaskPositions | None = None
     readings: tuple[Reading, ...] = ()
     share: Tensor | None = None  # (R,) the probabilities of the readings
@@ -53,7 +56,10 @@ class StructurePosterior:
         One draw is a reading by its probability, its numbers, and distances as other rows of the same tasks would
         have shown them. Few rows make wide intervals about an even map, many rows narrow ones: unknown is not flat.
         """
-        structure = structure_of(weaken(self.covariance, kept))
+        covariance = self.covariance.weaken(kept)
+        if isinstance(covariance, AlikeCovariance):
+            return alike_structure(covariance)
+        structure = structure_of(covariance.matrix)
         if self.positions is None or self.share is None:
             return structure
         distances = self.positions.draws()  # (S, T, T)
@@ -63,7 +69,8 @@ class StructurePosterior:
         for number, reading in enumerate(self.readings):
             drawn = distances[which == number]
             parts.append(reading.covariance(drawn, reading.draw(len(drawn), generator)))
-        alpha, sharing, _ = conditional(weaken(torch.cat(parts), kept))
+        eye = torch.eye(len(structure.sharing), dtype=torch.float64)
+        alpha, sharing, _ = conditional(kept * torch.cat(parts) + (1 - kept) * eye)
         beta = resemblance(self.positions.distances())
         return replace(
             structure,
@@ -75,36 +82,39 @@ class StructurePosterior:
         )
 
 
-def weaken(covariance: Tensor, kept: float) -> Tensor:
-    """m B + (1 - m) I, m = ``kept``, of B (..., T, T)."""
-    eye = torch.eye(covariance.shape[-1], dtype=covariance.dtype)
-    return kept * covariance + (1 - kept) * eye
-
-
-def mean_correlation(covariance: Tensor) -> float:
-    """The mean of B between two tasks; 0 where there is one."""
-    n_tasks = len(covariance)
-    return float((covariance.sum() - n_tasks) / max(1, n_tasks * (n_tasks - 1)))
-
-
 def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> StructurePosterior:
     """The structure of the tasks of the feature rows."""
     rows = rows.cpu()
     if relatedness == "independent" or rows.n_tasks == 1:
-        return StructurePosterior(torch.eye(rows.n_tasks, dtype=torch.float64))
-    targets = _some_targets(rows, seed)
-    if relatedness == "uniform" or rows.n_tasks == 2:
-        nowhere = torch.zeros(rows.n_tasks, rows.n_tasks, dtype=torch.float64)
-        alike = read_structure(targets, nowhere, most=1)[0]
-        return StructurePosterior(alike.covariance(nowhere))
+        return StructurePosterior(alike(rows.n_tasks, 0.0))
+    if relatedness == "uniform" or not 3 <= rows.n_tasks <= MAX_PLACED:
+        return StructurePosterior(alike(rows.n_tasks, _common_correlation(rows, seed)))
     positions = infer_positions(rows.take(subsample_rows(rows, POSITION_ROWS, seed)), seed)
     distances = positions.distances()
-    readings = read_structure(targets, distances)
+    readings = read_structure(_some_targets(rows, seed), distances)
     share = torch.tensor([reading.log_probability for reading in readings], dtype=torch.float64).softmax(0)
     if relatedness == "most probable":
         share = F.one_hot(share.argmax(), len(share)).double()
     covariance = torch.stack([reading.covariance(distances) for reading in readings])
-    return StructurePosterior(torch.tensordot(share, covariance, 1), positions, tuple(readings), share)
+    average = DenseCovariance(torch.tensordot(share, covariance, 1))
+    return StructurePosterior(average, positions, tuple(readings), share)
+
+
+def _common_correlation(rows: Rows, seed: int) -> float:
+    """rho of tasks that are all alike, from some of them."""
+    some = rows.take(subsample_rows(rows, MAX_ROWS, seed))
+    known, task = some.task.unique(return_inverse=True)
+    some = replace(some, task=task, n_tasks=len(known))
+    nowhere = torch.zeros(len(known), len(known), dtype=torch.float64)
+    reading = read_structure(Targets.of(some), nowhere, most=1)[0]
+    return DenseCovariance(reading.covariance(nowhere)).correlation
+
+
+def alike_structure(covariance: AlikeCovariance) -> TaskStructure:
+    """Who learns from whom where everybody learns from everybody: r = (T - 1) rho / (1 + (T - 2) rho)."""
+    n_tasks, rho = covariance.n_tasks, covariance.correlation
+    sharing = torch.full((n_tasks,), (n_tasks - 1) * rho / (1 + (n_tasks - 2) * rho), dtype=torch.float64)
+    return TaskStructure(None, sharing, (1 - rho * sharing).clamp_min(LEAST_VARIANCE), None)
 
 
 def structure_of(covariance: Tensor) -> TaskStructure:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
+from vmtl.inference.exact.iterative import solve_iteratively
 from vmtl.inference.exact.kernel_selection import KernelSelection
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_regression
 from vmtl.inference.exact.scales import ScalePosterior, infer_scales
-from vmtl.inference.exact.task_structure import Relatedness, infer_structure, mean_correlation
+from vmtl.inference.exact.task_structure import Relatedness, infer_structure
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows on which the scales are inferred: of two classes or a regression, and of more classes.
 MAX_ROWS, MAX_ROWS_OF_MANY = 700, 400
+#: Most rows with a table of all pairs, and rows squared times classes of more than two.
+MAX_DUAL_ROWS, MAX_LOGITS = 2000, 2e7
 
 
 @dataclass(frozen=True)
@@ -22,30 +25,18 @@ class WeightPrior:
     """Who learns from whom, and how large outputs are."""
 
     structure: TaskStructure
+    correlation: float  # rho, the mean of B between two tasks
     scale: float  # s0, the prior deviation of the slopes' part of the outputs
     noise: float  # deviation of a regression's noise; 1 of a classifier
     task_level: float | None = None  # tau, where it was inferred
-
-    @property
-    def correlation(self) -> float:
-        """rho, the mean of B between two tasks."""
-        return mean_correlation(self.structure.covariance)
 
 
 @dataclass(frozen=True)
 class ExactPrior(WeightPrior):
     """The same with all that the rows leave probable of it."""
 
-    outputs: OutputPrior = None  # type: ignore[assignment]
-    scales: ScalePosterior = None  # type: ignore[assignment]
-
-    def solve(self, rows: Rows) -> Solution:
-        """The posterior of ``rows``: averaged over the scales where they were inferred from the same rows."""
-        if len(rows.y) == len(self.scales.dual.counted):
-            return self.scales.solution()
-        if rows.is_classification:
-            return solve_classifier(rows, self.outputs)
-        return solve_regression(rows, self.outputs, self.noise)
+    outputs: OutputPrior = field(kw_only=True)
+    scales: ScalePosterior = field(kw_only=True)
 
 
 def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> ExactPrior:
@@ -55,6 +46,30 @@ def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, s
     limit = MAX_ROWS_OF_MANY if rows.n_classes > 2 else MAX_ROWS
     some, unit = rows.take(subsample_rows(rows, limit, seed)), kernel.feature_scale
     scales = infer_scales(some, posterior.covariance, unit, kernel.signal_to_noise)
-    structure = posterior.structure(scales.strength, seed)
-    outputs = scales.prior(structure.covariance)
-    return ExactPrior(structure, outputs.scale * unit, scales.noise, outputs.task_level, outputs, scales)
+    covariance = posterior.covariance.weaken(scales.strength)
+    outputs = scales.prior(covariance)
+    return ExactPrior(
+        posterior.structure(scales.strength, seed),
+        covariance.correlation,
+        outputs.scale * unit,
+        scales.noise,
+        outputs.task_level,
+        outputs=outputs,
+        scales=scales,
+    )
+
+
+def solve(rows: Rows, prior: ExactPrior) -> Solution:
+    """The posterior of the feature rows, by the way that suits their number.
+
+    Where all of them were looked at for the scales, the solution is averaged over the scales; more rows are solved
+    under the middle of the scales, with a table of all pairs of rows as long as that is small.
+    """
+    n = len(rows.y)
+    if n == len(prior.scales.dual.counted):
+        return prior.scales.solution()
+    if n > MAX_DUAL_ROWS or (rows.n_classes > 2 and rows.n_classes * n**2 > MAX_LOGITS):
+        return Solution(solve_iteratively(rows, prior.outputs, prior.noise), None)
+    if rows.is_classification:
+        return solve_classifier(rows, prior.outputs)
+    return solve_regression(rows, prior.outputs, prior.noise)

@@ -16,6 +16,8 @@ from vmtl.inference.features.kernel_map import KernelMap
 
 #: Landmarks of the kernel encoder at most.
 MAX_LANDMARKS = 512
+#: Rows whose features are computed together.
+PART_ROWS = 20_000
 
 
 def learn_kernel_map(
@@ -60,14 +62,14 @@ def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:
 
 def apply_map(feature_map: FeatureMap, rows: Rows) -> Rows:
     """The training rows with fixed features instead of raw columns."""
-    index, mask = rows.by_task
     with torch.no_grad():
         if isinstance(feature_map, KernelMap) and len(feature_map.landmarks) > 1:
+            index, mask = rows.by_task
             padded = feature_map(rows.x[index])  # (T, M, F)
             x = padded.new_zeros(len(rows.y), padded.shape[-1])
             x[index[mask]] = padded[mask]
         else:
-            x = feature_map(rows.x[None])[0]
+            x = torch.cat([feature_map(part[None])[0] for part in rows.x.split(PART_ROWS)])
     return replace(rows, x=x)
 
 

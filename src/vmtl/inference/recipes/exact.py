@@ -8,18 +8,13 @@ import torch
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.calibration import (
-    Calibration,
-    calibrate_classifier,
-    calibrate_regression,
-    training_loss,
-    training_outputs,
-)
+from vmtl.inference.exact.calibration import Calibration, calibrate_classifier, calibrate_regression
 from vmtl.inference.exact.kernel_selection import select_kernel
 from vmtl.inference.exact.laplace import shared_curvature
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.weight_prior import ExactPrior, infer_prior
+from vmtl.inference.exact.training_moments import TrainingMoments, training_loss
+from vmtl.inference.exact.weight_prior import ExactPrior, infer_prior, solve
 from vmtl.inference.exact.widths import weight_widths
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import (
@@ -64,14 +59,15 @@ class Exact:
             noise=prior.noise,
             seed=seed,
         )
-        solution = prior.solve(features.distinct)
+        solution = solve(features.distinct, prior)
         adopt(model, solution)
         set_widths(model, features.distinct, prior)
         if settings.refine or features.held_out is not None:
             freeze_means(model)
             history = train_model(model, features.rows, features.held_out, seed, callbacks)
         else:
-            history = History.of_solution(training_loss(model, features.distinct))
+            moments = TrainingMoments.of(model, features.distinct)
+            history = History.of_solution(training_loss(model, features.distinct, moments))
         calibration = calibrate(model, features.distinct, prior.outputs, solution)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration)
         return Fitted.complete(feature_map, model, history, inferred)
@@ -85,10 +81,11 @@ def set_widths(model: Model, rows: Rows, prior: ExactPrior) -> None:
         return
     weight = rows.weight.double().cpu()
     if rows.is_classification:
-        curvature = shared_curvature(training_outputs(model, rows).softmax(-1).double().cpu(), weight)
+        mean = TrainingMoments.of(model, rows).mean
+        curvature = shared_curvature(mean.softmax(-1), weight)
     else:
         curvature = weight / prior.noise**2
-    widths = weight_widths(rows, curvature, prior.outputs, prior.correlation)  # (T, K + 1)
+    widths = weight_widths(rows, curvature, prior.outputs)  # (T, K + 1)
     model.head.log_scale.copy_(widths.log().unsqueeze(1).expand_as(model.head.log_scale))
 
 
@@ -101,7 +98,8 @@ def freeze_means(model: Model) -> None:
 
 def calibrate(model: Model, rows: Rows, prior: OutputPrior, solution: Solution) -> Calibration | None:
     """Confidence by left-out rows: the noise of a regression, scale and widths of a classifier."""
-    if not rows.is_classification:
-        calibrate_regression(model, rows, solution.residuals)
-        return None
-    return calibrate_classifier(model, rows, prior)
+    moments = TrainingMoments.of(model, rows)
+    if rows.is_classification:
+        return calibrate_classifier(model, rows, prior, moments)
+    calibrate_regression(model, rows, solution.residuals, moments)
+    return None

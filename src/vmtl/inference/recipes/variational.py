@@ -34,7 +34,7 @@ class Variational:
         features = data.through(feature_map)
         scale = trainable_scale(kernel.scale, data.rows.is_classification)
         structure = initial_structure(features.distinct, kernel, relatedness_of(method, settings), seed)
-        prior = WeightPrior(structure, scale, kernel.noise)
+        prior = WeightPrior(structure, kernel.correlation, scale, kernel.noise)
         model = build_model(
             method,
             settings,

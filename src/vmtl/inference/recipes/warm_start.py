@@ -10,7 +10,8 @@ from vmtl.inference.exact.calibration import Calibration, calibrate_regression, 
 from vmtl.inference.exact.kernel_selection import select_kernel
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.weight_prior import infer_prior
+from vmtl.inference.exact.training_moments import TrainingMoments
+from vmtl.inference.exact.weight_prior import infer_prior, solve
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import (
     adopt,
@@ -47,7 +48,7 @@ class WarmStart:
             noise=prior.noise,
             seed=seed,
         )
-        solution = prior.solve(features.distinct)
+        solution = solve(features.distinct, prior)
         adopt(model, solution)
         factor = learning_rate_factor(scale)
         history = train_model(model, features.rows, features.held_out, seed, callbacks, factor)
@@ -58,7 +59,7 @@ class WarmStart:
 
 def calibrate(model: Model, rows: Rows, prior: OutputPrior, solution: Solution) -> Calibration | None:
     """Confidence by left-out rows: the noise of a regression, the scale of a classifier."""
-    if solution.residuals is None:
+    if rows.is_classification:
         return calibrate_trained_classifier(model, rows, prior)
-    calibrate_regression(model, rows, solution.residuals)
+    calibrate_regression(model, rows, solution.residuals, TrainingMoments.of(model, rows))
     return None

@@ -27,7 +27,7 @@ class MixtureW(WPrior):
 
     posterior = "gaussian"
     mixes = True
-    support: Tensor
+    seen: Tensor
     sharing: Tensor
     variance: Tensor
 
@@ -35,12 +35,18 @@ class MixtureW(WPrior):
         super().__init__(settings, class_mask, size)
         self.settings = settings
         n_tasks = len(class_mask)
-        others = ~torch.eye(n_tasks, dtype=torch.bool, device=class_mask.device)
-        self.register_buffer("support", class_mask.T[:, None] & others, persistent=False)  # (C, T, T)
-        self._some_alone = not bool(self.support.any(-1).all())
+        self.register_buffer("seen", class_mask.clone(), persistent=False)  # (T, C)
+        others = class_mask.sum(0) - class_mask.long()  # (T, C) how many others saw the class
+        self._some_alone = not bool((others > 0).all())
         r = 0.0 if settings.sharing is None else settings.sharing
         self.register_buffer("sharing", torch.full((n_tasks,), r))  # (T,) r
         self.register_buffer("variance", torch.full((n_tasks,), 1 - r**2))  # (T,) v
+
+    @property
+    def support(self) -> Tensor:
+        """(C, T, T) whether task t may learn a class from task i."""
+        others = ~torch.eye(len(self.seen), dtype=torch.bool, device=self.seen.device)
+        return self.seen.T[:, None] & others
 
     def components(self, q_w: Gaussian) -> Gaussian:
         """What each task may draw its prior from: (C, T or 1, T, K)."""

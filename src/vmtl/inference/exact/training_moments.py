@@ -1,0 +1,59 @@
+"""What a model says of its training rows: moments of their outputs, in parts that fit into memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from vmtl.data.rows import Rows
+from vmtl.model.distributions import Delta
+from vmtl.model.likelihoods import GaussianNoise
+from vmtl.model.logits import logit_moments
+from vmtl.model.model import Model
+
+#: Numbers that one part of the rows may take.
+PART_CELLS = 2e7
+
+
+@dataclass(frozen=True)
+class TrainingMoments:
+    """Mean and variance of the outputs of all rows, and the variance that the widths of q(w) have no part in."""
+
+    mean: Tensor  # (n, C)
+    variance: Tensor  # (n, C)
+    variance_of_z: Tensor  # (n, C)
+
+    @classmethod
+    @torch.no_grad()
+    def of(cls, model: Model, rows: Rows) -> TrainingMoments:
+        q_w, parts = model.q_w(), []
+        size = max(1, int(PART_CELLS / q_w.mean[0].numel()))
+        for part in torch.arange(len(rows.y), device=rows.x.device).split(size):
+            task = rows.task[part]
+            q_z, q_part = model.encoder(rows.x[part, None], task), q_w.at(task)  # one row a task: (n, 1, K)
+            moments = logit_moments(q_z, q_part)
+            of_z = logit_moments(q_z, Delta(q_part.mean)).variance
+            parts.append(torch.stack([moments.mean, moments.variance, of_z])[:, :, 0])
+        mean, variance, of_z = torch.cat(parts, 1).double().cpu()
+        scale = float(model.logit_scale)
+        return cls(scale * mean, scale**2 * variance.clamp_min(0), scale**2 * of_z.clamp_min(0))
+
+
+def training_loss(model: Model, rows: Rows, moments: TrainingMoments) -> Tensor:
+    """(T,) mean loss of each task's training rows at the means."""
+    mean = moments.mean.to(rows.x)
+    if rows.is_classification:
+        loss = F.cross_entropy(mean, rows.y, reduction="none")
+    else:
+        assert isinstance(model.likelihood, GaussianNoise)
+        noise = model.likelihood.scale().detach()[rows.task]
+        loss = 0.5 * ((mean[:, 0] - rows.y) / noise).square() + noise.log()
+    return task_mean(rows, loss)
+
+
+def task_mean(rows: Rows, values: Tensor) -> Tensor:
+    """(T,) the weighted mean over the rows of each task of values (n,)."""
+    return torch.zeros_like(rows.task_weight).index_add(0, rows.task, rows.weight * values) / rows.task_weight

@@ -1,4 +1,4 @@
-"""The progress bar of everything that takes more than two seconds: on standard error, gone when done."""
+"""The progress bar of everything that takes more than two seconds: on standard error, removed at the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ShowProgress(Protocol):
 def progress_bar(
     label: str, total: int | None = None, *, visible: bool = True, unit: str | None = None
 ) -> Iterator[ShowProgress]:
-    """A bar with what is done, a text and the time left; with ``unit`` also how many of them a second has.
+    """A bar with what is done, a text and the time left; with ``unit`` also how many are done per second.
 
     Yields the function that moves it; without ``visible`` that function does nothing.
     """

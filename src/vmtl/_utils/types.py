@@ -1,4 +1,4 @@
-"""Names of types that every room uses; pandas, SciPy and Matplotlib are not imported for their sake."""
+"""Names of types that every room uses; pandas and SciPy are not imported for them."""
 
 from __future__ import annotations
 

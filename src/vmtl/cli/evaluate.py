@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vmtl.cli._support.console import show_json, show_table
-from vmtl.cli._support.options import Debug, Json, Labelled, ModelFile, UnknownTask
+from vmtl.cli._support.options import Debug, Json, LabelledTable, ModelFile, UnknownTask
 
 if TYPE_CHECKING:
     from vmtl.evaluation import Evidence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     model: ModelFile,
-    table: Labelled,
+    table: LabelledTable,
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
     target: Annotated[str | None, typer.Option(help="The target column, if it has another name.")] = None,
     unknown_task: UnknownTask = None,

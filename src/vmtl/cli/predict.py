@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from vmtl._utils.types import Array, MatrixLike
-    from vmtl.cli._support.loading import Estimator
+    from vmtl.estimators import MultiTaskEstimator
 
 
 def predict(
@@ -57,7 +57,7 @@ def predict(
         typer.echo(csv_text(result), nl=False)
 
 
-def prediction_columns(model: Estimator, X: MatrixLike, tasks: Array) -> pd.DataFrame:
+def prediction_columns(model: MultiTaskEstimator, X: MatrixLike, tasks: Array) -> pd.DataFrame:
     """DataFrame: prediction, one probability per class, and total, aleatoric, epistemic."""
     import pandas as pd
 

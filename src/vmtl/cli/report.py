@@ -12,8 +12,8 @@ from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.options import Debug, Json, ModelFile, Quiet, UnknownTask
 
 if TYPE_CHECKING:
-    from vmtl.cli._support.loading import Estimator
     from vmtl.data.problem import Problem
+    from vmtl.estimators import MultiTaskEstimator
     from vmtl.evaluation import Evidence, Labelled
     from vmtl.report import Control
 
@@ -49,7 +49,7 @@ def report(
     if compare and train is None:
         raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
     fitted = load_model(model, unknown_task)
-    seen = look(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
+    seen = predict_and_compare(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
     facts = origin(fitted, model, data, train)
     page = render(fitted, seen.evidence, seen.others, seen.control, facts, heading, seen.warnings, seen.worth)
@@ -72,8 +72,8 @@ class Seen:
     warnings: list[str]
 
 
-def look(
-    model: Estimator,
+def predict_and_compare(
+    model: MultiTaskEstimator,
     data: Path,
     train: Path | None,
     task: str | None,
@@ -111,7 +111,7 @@ def repeated(n: int, of: int) -> list[str]:
     return [f"{these} also among the training rows: the numbers are too good. Score rows that were not in training."]
 
 
-def seen_before(model: Estimator, problem: Problem) -> list[str]:
+def seen_before(model: MultiTaskEstimator, problem: Problem) -> list[str]:
     """What to say where a table is the training table, of which a model file keeps a digest."""
     from vmtl.cli._support.loading import digest
 
@@ -123,7 +123,7 @@ def seen_before(model: Estimator, problem: Problem) -> list[str]:
 
 
 def fit_others(
-    model: Estimator,
+    model: MultiTaskEstimator,
     evidence: Evidence,
     train: Labelled,
     test: Labelled,
@@ -145,7 +145,7 @@ def fit_others(
         return others, fit_control(model, train.X, train.y, train.tasks, refits, done=lambda: done("control"))
 
 
-def origin(model: Estimator, path: Path, data: Path, train: Path | None) -> dict[str, Any]:
+def origin(model: MultiTaskEstimator, path: Path, data: Path, train: Path | None) -> dict[str, Any]:
     """Where everything on the page comes from."""
     from vmtl import __version__
 

@@ -1,4 +1,4 @@
-"""Presets: the same settings object, three times."""
+"""Presets: three sets of settings by name."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def read_split_document(path: str | Path) -> SplitDocument:
     return SplitDocument(tuple(labels), tuple(labels.values()), len(lines))
 
 
-def plain_path(path: object) -> str:
+def normalised_path(path: object) -> str:
     """A path as documents are compared: forward slashes, underscores for blanks, no leading ``./``."""
     return str(PurePosixPath(str(path).replace("\\", "/").replace(" ", "_")))
 
@@ -63,8 +63,8 @@ def match_paths(problem: Problem, paths: Iterable[str]) -> tuple[Array, tuple[st
     """The rows whose ``problem.paths`` are named, in the order named, and the names that match no row."""
     if problem.paths is None:
         raise ValueError(f"{problem.name} has no paths to match a split document with; use random_split.")
-    row_of = {plain_path(place): row for row, place in enumerate(problem.paths)}
-    matches = [(row_of.get(plain_path(path)), path) for path in paths]
+    row_of = {normalised_path(place): row for row, place in enumerate(problem.paths)}
+    matches = [(row_of.get(normalised_path(path)), path) for path in paths]
     rows = np.array([row for row, _ in matches if row is not None], dtype=np.intp)
     return rows, tuple(path for row, path in matches if row is None)
 
@@ -87,14 +87,14 @@ def document_split(problem: Problem, folder: str | Path, percent: int, *, unmatc
     """
     if unmatched not in ("error", "report"):
         raise ValueError(f'unmatched is {unmatched!r}; choose "error" or "report".')
-    folders = {plain_path(child.name): child for child in Path(folder).iterdir() if child.is_dir()}
+    folders = {normalised_path(child.name): child for child in Path(folder).iterdir() if child.is_dir()}
     sides: dict[str, list[Array]] = {"train": [], "test": []}
     missing: list[str] = []
     for name in problem.task_names:
-        if plain_path(name) not in folders:
+        if normalised_path(name) not in folders:
             raise ValueError(f"{folder} has no folder for task {name!r}, only {sorted(folders)}; check the path.")
         for side, parts in sides.items():
-            rows, lost = _document_rows(problem, folders[plain_path(name)] / f"{side}_{percent}.txt")
+            rows, lost = _document_rows(problem, folders[normalised_path(name)] / f"{side}_{percent}.txt")
             parts.append(rows)
             missing += lost
     if missing and unmatched == "error":
@@ -151,7 +151,7 @@ def random_split(
     fraction : float in (0, 1)
         The share of every task that is for training.
     seed : int, default=0
-        Where the draw comes from.
+        The seed of the draw.
     nested : bool, default=False
         With one seed, training rows of a smaller fraction are among those of a larger one.
     keep_duplicates_together : bool, default=True
@@ -214,7 +214,7 @@ def kfold(problem: Problem, n_splits: int, seed: int = 0, *, rows: Array | None 
     n_splits : int
         The number of folds.
     seed : int, default=0
-        Where the draw comes from.
+        The seed of the draw.
     rows : array of row numbers, default=None
         Divide only these rows; None is all.
     """
@@ -243,7 +243,7 @@ def holdout(problem: Problem, fraction: float, seed: int = 0, *, rows: Array | N
     fraction : float in (0, 1)
         The share of the rows that is set aside.
     seed : int, default=0
-        Where the draw comes from.
+        The seed of the draw.
     rows : array of row numbers, default=None
         Divide only these rows; None is all.
     """

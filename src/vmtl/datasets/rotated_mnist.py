@@ -31,7 +31,7 @@ def load_rotated_mnist(
     percent : float, default=0.1
         Percent of the rotated images that are for training.
     seed : int, default=0
-        Where the draw comes from.
+        The seed of the draw.
     n_test : int, default=10000
         Test images of all tasks together.
     """

@@ -1,4 +1,4 @@
-"""A model's predictions on labelled rows, and all that is read off them."""
+"""A model's predictions on labelled rows, and their scores."""
 
 from __future__ import annotations
 

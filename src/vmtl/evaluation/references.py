@@ -122,29 +122,29 @@ def _rotated(
 
 
 def _classify(design: Design, a: Array, train: Problem, b: Array, task: Array, C: float) -> Array:
-    """(n, C) probabilities; a class without training rows where a model looks has probability 0."""
+    """(n, C) probabilities; a class of which a model has no training rows has probability 0."""
     p = np.zeros((len(b), train.n_classes))
-    for rows, asked in _parts(design, train.task, task):
+    for rows, predicted in _parts(design, train.task, task):
         y = train.y[rows]
         if len(np.unique(y)) < 2:
-            p[asked, y[0]] = 1.0
-        elif len(asked):
+            p[predicted, y[0]] = 1.0
+        elif len(predicted):
             model = LogisticRegression(C=C, max_iter=2000, tol=1e-6).fit(a[rows], y)
-            p[np.ix_(asked, model.classes_)] = model.predict_proba(b[asked])
+            p[np.ix_(predicted, model.classes_)] = model.predict_proba(b[predicted])
     return p
 
 
 def _regress(design: Design, a: Array, train: Problem, b: Array, task: Array, C: float) -> Array:
     """(n,) predictions in the unit of y."""
     mean = np.zeros(len(b))
-    for rows, asked in _parts(design, train.task, task):
-        if len(asked):
-            mean[asked] = Ridge(alpha=1 / C).fit(a[rows], train.y[rows].astype(np.float64)).predict(b[asked])
+    for rows, predicted in _parts(design, train.task, task):
+        if len(predicted):
+            mean[predicted] = Ridge(alpha=1 / C).fit(a[rows], train.y[rows].astype(np.float64)).predict(b[predicted])
     return mean
 
 
 def _parts(design: Design, train_task: Array, test_task: Array) -> list[tuple[Array, Array]]:
-    """Training rows of every model and the rows that it predicts; a task without any asks the pooled model."""
+    """Training rows of every model and the rows that it predicts; a task without any gets that of all rows."""
     if not design.separate:
         return [(np.arange(len(train_task)), np.arange(len(test_task)))]
     present = np.unique(train_task)

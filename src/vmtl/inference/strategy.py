@@ -17,7 +17,7 @@ from vmtl.model.method import Method
 from vmtl.model.model import effective_method
 
 #: Rows up to which the exact posterior takes seconds, and classes times rows squared of a classifier.
-MAX_ROWS, MAX_LOGITS = 5000, 2e8
+MAX_EXACT_ROWS, MAX_EXACT_LOGITS = 5000, 2e8
 
 
 class Strategy(Protocol):
@@ -40,7 +40,7 @@ def fit(
     held_out: Rows | None = None,
     callbacks: Callbacks | None = None,
 ) -> Fitted:
-    """The posterior of ``method`` given raw rows; rows ``held_out`` say when to stop."""
+    """The posterior of ``method`` given raw rows; rows ``held_out`` decide when to stop."""
     method, data = effective_method(method, settings), TrainingData.of(rows, held_out)
     strategy = choose_strategy(method, settings, data.distinct)
     return strategy.fit(method, settings, data, seed, callbacks or Callbacks())
@@ -70,4 +70,4 @@ def has_exact_model(method: Method, settings: Settings) -> bool:
 def affordable(rows: Rows) -> bool:
     """Whether the exact model takes seconds."""
     n = len(rows.y)
-    return n <= MAX_ROWS and (not rows.is_classification or rows.n_classes * float(n) ** 2 <= MAX_LOGITS)
+    return n <= MAX_EXACT_ROWS and (not rows.is_classification or rows.n_classes * float(n) ** 2 <= MAX_EXACT_LOGITS)

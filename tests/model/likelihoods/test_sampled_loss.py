@@ -34,7 +34,7 @@ def labels() -> Tensor:
 @pytest.mark.parametrize("hidden", [False, True])
 @pytest.mark.parametrize(("n_z", "n_w"), [(1, 1), (2, 1), (1, 2), (3, 3), (4, 2), (10, 10)])
 def test_sampled_cross_entropy(n_z: int, n_w: int, hidden: bool, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logit_draws, "CHUNK", chunk)
+    monkeypatch.setattr(logit_draws, "LOGITS_AT_ONCE", chunk)
     q_z, q_w = posteriors()
     likelihood, y = categorical(hidden), labels()
     fast = likelihood.nll_sampled(q_z, q_w, y, cpu_noise(), n_z, n_w)

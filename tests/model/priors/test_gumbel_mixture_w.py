@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from helpers.priors import PROBLEMS, assert_same, context_with_logits, make_context, random_gaussian
-from vmtl.config.choices import FORMS
+from vmtl.config.choices import KL_FORMS
 from vmtl.model.distributions import Gaussian, standard_normal_kl
 from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors import PriorSettings
@@ -38,7 +38,7 @@ def test_by_loops_over_tasks_and_classes(kind: str, sharing: float) -> None:
         torch.testing.assert_close(penalty[t], expected)
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form != "weighted-sum"])
+@pytest.mark.parametrize("form", [form for form in KL_FORMS if form != "weighted-sum"])
 def test_no_sharing_is_the_standard_normal(form: str) -> None:
     """Not so for weighted-sum, which is no mixture: its variance shrinks with every further task."""
     rows = PROBLEMS["complete"].rows()

@@ -1,4 +1,4 @@
-"""Figures of suites as SVG: curves with intervals, loss curves, heat maps. matplotlib is imported when asked."""
+"""Figures of suites as SVG: curves with intervals, loss curves, heat maps. matplotlib is imported when one is drawn."""
 
 from __future__ import annotations
 

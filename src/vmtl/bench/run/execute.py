@@ -21,12 +21,11 @@ from vmtl.bench.run.job import Job, Options
 from vmtl.bench.run.records import Record
 from vmtl.data.problem import Problem
 from vmtl.data.subsampling import evenly_spaced
-from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator, MultiTaskRegressor
 from vmtl.evaluation.metrics import accuracy, class_scores, per_task, real_scores
 from vmtl.evaluation.references import REFERENCES, fit_reference
 from vmtl.inference.variational.training import DivergenceError
 
-Estimator = MultiTaskClassifier | MultiTaskRegressor
 #: Noise levels of the attack, in standard deviations of the features.
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
 #: Points of a loss curve that a record keeps.
@@ -40,7 +39,7 @@ class TestPrediction:
     p: Array | None
     mean: Array | None
     std: Array | None
-    model: Estimator | None = None
+    model: MultiTaskEstimator | None = None
     chosen: Options | None = None
     seconds_per_step: float | None = None
     fit_seconds: float | None = None
@@ -69,15 +68,15 @@ def _result(job: Job, prepared: Prepared, meter: Meter) -> Record:
     train, test = prepared.train, prepared.test
 
     def loss(options: Options, part: Problem, held: Problem) -> float:
-        return mean_loss(held, predict(job, options, part, held))
+        return mean_loss(held, fit_and_predict(job, options, part, held))
 
     with meter.lap("select_seconds"):
         choice = selection_rules.select(job.selection, job.candidates, train, test, loss, job.seed)
     with meter.lap("fit_and_predict_seconds"):
-        prediction = predict(job, job.candidates[choice.index], train, test)
+        prediction = fit_and_predict(job, job.candidates[choice.index], train, test)
     meter.add(fit_seconds=prediction.fit_seconds, seconds_per_step=prediction.seconds_per_step)
     tasks = scores(train, test, prediction)
-    chosen = selection_rules.describe(choice, job.candidates)
+    chosen = selection_rules.choice_as_data(choice, job.candidates)
     if prediction.chosen is not None:
         chosen["cross_validated"] = prediction.chosen
     extras: dict[str, Any] = {}
@@ -87,7 +86,7 @@ def _result(job: Job, prepared: Prepared, meter: Meter) -> Record:
     return {"selection": {"rule": job.selection, **chosen}, "tasks": tasks, "average": average(tasks), "extras": extras}
 
 
-def predict(job: Job, options: Options, train: Problem, test: Problem) -> TestPrediction:
+def fit_and_predict(job: Job, options: Options, train: Problem, test: Problem) -> TestPrediction:
     """Fit the job's method with ``options`` on ``train`` and predict the rows of ``test``."""
     if job.method not in REFERENCES:
         return _estimate(job.method, options, train, test, job.seed)
@@ -100,7 +99,7 @@ def predict(job: Job, options: Options, train: Problem, test: Problem) -> TestPr
 
 
 def _estimate(method: str, options: Options, train: Problem, test: Problem, seed: int) -> TestPrediction:
-    kind: type[Estimator] = MultiTaskClassifier if train.is_classification else MultiTaskRegressor
+    kind: type[MultiTaskEstimator] = MultiTaskClassifier if train.is_classification else MultiTaskRegressor
     model = kind(method=method, random_state=seed, n_threads=1, **options)
     steps: list[float] = []
     started = time.perf_counter()
@@ -123,7 +122,7 @@ def class_probabilities(model: MultiTaskClassifier, test: Problem, X: Array | No
 
 
 #: The last VMTL whose features were asked for, by what it was fitted to: three control rows follow each other.
-_last_encoder: dict[tuple[str, str, int], Estimator] = {}
+_last_encoder: dict[tuple[str, str, int], MultiTaskEstimator] = {}
 
 
 def _encoded(job: Job, preset: str, train: Problem, test: Problem) -> tuple[Problem, Problem]:
@@ -178,7 +177,7 @@ def mean_loss(held: Problem, prediction: TestPrediction) -> float:
     return float(np.square(held.y - prediction.mean).mean())
 
 
-def _prediction_time(model: Estimator, test: Problem) -> float:
+def _prediction_time(model: MultiTaskEstimator, test: Problem) -> float:
     """Seconds per 1,000 test rows, the better of two calls on up to 1,000 rows of all tasks."""
     sample = test.subset(evenly_spaced(test.n_rows, 1000))
     times = []
@@ -189,7 +188,7 @@ def _prediction_time(model: Estimator, test: Problem) -> float:
     return 1000 * min(times) / sample.n_rows
 
 
-def _history(model: Estimator, test: Problem) -> dict[str, Any]:
+def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, Any]:
     """The loss terms, averaged over tasks, at up to ``CURVE_POINTS`` steps."""
     table = model.history_.groupby("step").mean(numeric_only=True)
     kept = table.iloc[evenly_spaced(len(table), CURVE_POINTS)]
@@ -198,13 +197,13 @@ def _history(model: Estimator, test: Problem) -> dict[str, Any]:
     return {"step": kept.index.tolist(), **terms, "nll_and_kl_z": total.tolist()}
 
 
-def _mixing(model: Estimator, test: Problem) -> dict[str, Any]:
+def _mixing(model: MultiTaskEstimator, test: Problem) -> dict[str, Any]:
     """alpha and beta as lists of rows, and the tasks that index them."""
     tables = {"alpha": model.alpha_, "beta": model.beta_} if model.method_.mixes else {}
     return {"tasks": list(model.tasks_), **{name: table.to_numpy().tolist() for name, table in tables.items()}}
 
 
-def _attack(model: Estimator, test: Problem) -> dict[str, Any]:
+def _attack(model: MultiTaskEstimator, test: Problem) -> dict[str, Any]:
     """Accuracy of every task under the fast gradient sign method at every noise level."""
     if not isinstance(model, MultiTaskClassifier):
         raise ValueError("The attack changes the loss of a class; measure it on a classification problem.")

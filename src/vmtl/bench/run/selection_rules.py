@@ -91,6 +91,6 @@ def get_rule(name: str) -> Rule:
     return RULES[name]
 
 
-def describe(choice: Choice, candidates: Sequence[Options]) -> dict[str, Any]:
+def choice_as_data(choice: Choice, candidates: Sequence[Options]) -> dict[str, Any]:
     """A choice as plain data for a record."""
     return {"chosen": choice.index, "options": candidates[choice.index], "losses": list(choice.losses)}

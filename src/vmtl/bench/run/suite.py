@@ -20,7 +20,7 @@ from vmtl.evaluation.references import REFERENCES
 from vmtl.methods import METHODS, get_method
 
 #: How a suite's records become a table: see ``vmtl.bench.results.layouts``.
-LAYOUTS = ("methods", "variants", "runtime", "history", "mixing", "attack")
+LAYOUT_NAMES = ("methods", "variants", "runtime", "history", "mixing", "attack")
 RUN_KEYS = {
     "data", "fractions", "methods", "references", "preset", "options", "variants", "seeds", "split", "selection",
     "candidates", "measure",
@@ -76,8 +76,8 @@ def load_suites(path: str | Path) -> list[Suite]:
 def _suite(file: Path, name: str, content: Mapping[str, Any]) -> Suite:
     _check_keys(file, content, SUITE_KEYS)
     layout = content.get("layout", "methods")
-    if layout not in LAYOUTS:
-        raise ValueError(f"{file}: layout is {layout!r}; choose one of {', '.join(LAYOUTS)}.")
+    if layout not in LAYOUT_NAMES:
+        raise ValueError(f"{file}: layout is {layout!r}; choose one of {', '.join(LAYOUT_NAMES)}.")
     jobs = [job for run in content.get("run", ()) for job in _jobs(file, run)]
     if not jobs:
         raise ValueError(f"{file}: {name} has no [[run]]; add one.")

@@ -34,7 +34,7 @@ def hold_out(rows: Rows, seed: int, share: float = 0.2) -> tuple[Rows, Rows]:
 class EarlyStopping:
     """Keeps the weights that predict the held-out rows best; their features are given.
 
-    Their likelihood is looked at 50 times per run, and training stops after ``patience`` looks without improvement.
+    Their loss is computed 50 times per run, and training stops after ``patience`` times without improvement.
     The best weights so far live in ``trainer.extras``, so a checkpoint keeps them.
     """
 

@@ -1,4 +1,4 @@
-"""What is remembered of every recorded step."""
+"""Terms and rates of every recorded step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""THE loop: every method is trained here."""
+"""The training loop, the same for every method."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DivergenceError(RuntimeError):
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after a step."""
+    """What a callback is given after a step."""
 
     step: int
     total: int
@@ -169,7 +169,7 @@ class Trainer:
 
 
 def check_weights(module: torch.nn.Module, n_tasks: int, step: int) -> None:
-    """The last update is followed by no loss that would show it broken, so look at the weights."""
+    """Raise if a weight is not finite; after the last update no loss would show it."""
     for name, parameter in module.state_dict().items():
         broken = ~torch.isfinite(parameter)
         if bool(broken.any()):

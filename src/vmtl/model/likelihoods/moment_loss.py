@@ -28,7 +28,7 @@ def moment_loss(moments: Moments, y: Tensor, noise: Noise, draws: int, loss: Los
 
 
 class _MomentLoss(torch.autograd.Function):
-    """Mean over draws of loss(mean + std e), its gradients made in the forward pass."""
+    """Mean over draws of loss(mean + std e), with gradients that the forward pass computes."""
 
     @staticmethod
     def forward(ctx: Any, mean: Tensor, std: Tensor, y: Tensor, eps: Tensor, draws: int, loss: Loss) -> Tensor:

@@ -57,7 +57,7 @@ class _LogitGradients(NamedTuple):
 
 
 class _SampledLoss(torch.autograd.Function):
-    """Mean over L draws of z and M draws of the logits given z, its gradients half made in the forward pass."""
+    """Mean over L draws of z and M draws of the logits given z, its gradients partly computed in the forward pass."""
 
     @staticmethod
     def forward(

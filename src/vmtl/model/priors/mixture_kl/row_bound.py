@@ -19,11 +19,11 @@ from torch.autograd.function import once_differentiable
 from vmtl.model.distributions import Gaussian
 
 #: Numbers of one table that are worked on at once: few enough for the cache.
-CHUNK = 250_000
+COMPONENTS_AT_ONCE = 250_000
 
 
 class _RowBound(torch.autograd.Function):
-    """sum_i weight_ni KL(N(m_n, s_n^2) || component_i of row n), with the gradients made on the way.
+    """sum_i weight_ni KL(N(m_n, s_n^2) || component_i of row n), with gradients that the forward pass computes.
 
     With p = 1 / v the precision of a component, v = sigma^2, and d = mu - m its distance, KL_ni is
     1/2 sum_k [ s^2 p + d^2 p + log v - log s^2 - 1 ], d/dm = -sum_i weight p d, d/ds = sum_i weight (s p - 1 / s),
@@ -62,7 +62,7 @@ class _RowBound(torch.autograd.Function):
 
 def _pieces(m: Tensor, mean: Tensor) -> list[tuple[int, int]]:
     """First and last row (not included) of every piece of the batch."""
-    step = max(1, CHUNK // mean[0].numel())
+    step = max(1, COMPONENTS_AT_ONCE // mean[0].numel())
     return [(start, min(start + step, len(m))) for start in range(0, len(m), step)]
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -168,7 +168,7 @@ def what_was_seen(trial: Trial, method: str) -> str:
     return f"{trial.problem.name}, mean {trial.measure}: {method} {mean(method)} against {against}."
 
 
-def as_json(trial: Trial) -> dict[str, Any]:
+def as_json(trial: Trial) -> dict[str, object]:
     """A trial as plain data."""
     interval = getattr(trial.kept, "alpha_interval_", None)
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,15 +48,15 @@ def evaluate(
     )
 
 
-def score_rows(evidence: Evidence) -> list[dict[str, Any]]:
+def score_rows(evidence: Evidence) -> list[dict[str, object]]:
     """One dict per task that has rows, then one for all rows."""
     import numpy as np
 
     groups = [(evidence.tasks[t], evidence.rows(t)) for t in evidence.present]
-    scored = []
+    scored: list[dict[str, object]] = []
     for name, rows in [*groups, ("(all rows)", np.arange(len(evidence.y)))]:
         main = evidence.score(rows)
         scores = {k: v for k, v in evidence.scores(rows).items() if k != evidence.measure.lower()}
-        head: dict[str, Any] = {"task": name, "rows": len(rows), evidence.measure.lower(): main.value}
-        scored.append({**head, "low": main.low, "high": main.high, **scores})
+        interval = {evidence.measure.lower(): main.value, "low": main.low, "high": main.high}
+        scored.append({"task": name, "rows": len(rows), **interval, **scores})
     return scored

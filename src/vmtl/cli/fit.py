@@ -83,7 +83,7 @@ def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str]
     return problem
 
 
-def of_tables(problem: Problem, task: str, missing: str) -> dict[str, Any]:
+def of_tables(problem: Problem, task: str, missing: str) -> dict[str, object]:
     """Options for columns with names; an array is left as it is, unless it has gaps."""
     import numpy as np
 
@@ -111,7 +111,7 @@ def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None) 
     return time.perf_counter() - started
 
 
-def training_notes(problem: Problem, model: MultiTaskEstimator, task: str, target: str) -> dict[str, Any]:
+def training_notes(problem: Problem, model: MultiTaskEstimator, task: str, target: str) -> dict[str, object]:
     """What the model file says about its making; counts, names and a digest, no rows."""
     import platform
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vmtl._utils.messages import first_few
 from vmtl.cli._support.console import show_json, show_table
@@ -33,11 +33,11 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
     show_weights("Who learns from whom (alpha)", fitted, MOST_ITEMS)
 
 
-def model_document(model: MultiTaskEstimator) -> dict[str, Any]:
+def model_document(model: MultiTaskEstimator) -> dict[str, object]:
     """A fitted model as plain data."""
     from vmtl.report import read_model
 
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "kind": "classification" if hasattr(model, "classes_") else "regression",
         "method": model.method,
         "preset": model.preset,
@@ -52,9 +52,9 @@ def model_document(model: MultiTaskEstimator) -> dict[str, Any]:
     }
     document |= model.metadata_
     document["settings"] = model.settings_.to_json()
-    document["hyperparameters"] = model.hyperparameters_.to_json()
-    for name, values in model.hyperparameters_.to_tensors().items():
-        document["hyperparameters"].setdefault("structure", {})[name] = values.cpu().numpy().round(6).tolist()
+    tensors = model.hyperparameters_.to_tensors()
+    structure = {name: values.cpu().numpy().round(6).tolist() for name, values in tensors.items()}
+    document["hyperparameters"] = model.hyperparameters_.to_json() | ({"structure": structure} if structure else {})
     for name in ("alpha", "beta", "sharing"):
         document[name] = getattr(model, f"{name}_").to_numpy().round(6).tolist()
     finding = read_model(model)

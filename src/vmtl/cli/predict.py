@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -63,7 +63,7 @@ def prediction_columns(model: MultiTaskEstimator, X: MatrixLike, tasks: Array) -
 
     from vmtl import MultiTaskClassifier
 
-    columns: dict[str, Any] = {}
+    columns: dict[str, Array] = {}
     if isinstance(model, MultiTaskClassifier):
         probabilities = model.predict_proba(X, tasks=tasks)
         columns["prediction"] = model.classes_[probabilities.argmax(axis=1)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -98,7 +98,7 @@ def predict_and_compare(
     return Seen(evidence, others, control, structure_worth_of(model, learned), warnings)
 
 
-def summary(evidence: Evidence) -> dict[str, Any]:
+def summary(evidence: Evidence) -> dict[str, object]:
     """The number of rows and the main score over all of them."""
     return {"rows": len(evidence.y), evidence.measure.lower(): evidence.score(evidence.task >= 0).value}
 
@@ -145,12 +145,12 @@ def fit_others(
         return others, fit_control(model, train.X, train.y, train.tasks, refits, done=lambda: done("control"))
 
 
-def origin(model: MultiTaskEstimator, path: Path, data: Path, train: Path | None) -> dict[str, Any]:
+def origin(model: MultiTaskEstimator, path: Path, data: Path, train: Path | None) -> dict[str, object]:
     """Where everything on the page comes from."""
     from vmtl import __version__
 
     metadata = model.metadata_
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "model file": path.name,
         "method": f"{model.method} ({model.method_.name}), preset {model.preset}",
         "labelled rows": data.name,

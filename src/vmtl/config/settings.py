@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, get_args
 
@@ -163,12 +164,12 @@ class Settings:
         """These settings with every option that is not None."""
         return replace(self, **{name: value for name, value in options.items() if value is not None})
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The settings as JSON can hold them."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Settings:
+    def from_json(cls, data: Mapping[str, Any]) -> Settings:
         """The settings of ``to_json``; names that this version does not know are left out."""
         known = {field.name for field in fields(cls)}
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known}

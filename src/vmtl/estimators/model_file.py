@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from vmtl._utils.json_values import Document
 from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.config.settings import Settings
@@ -17,12 +19,15 @@ from vmtl.inference.fitted import from_file
 from vmtl.methods import BUILT_IN, METHODS, UnknownMethodError, get_method, method_id
 from vmtl.model.method import MODEL_CHOICES
 
-EstimatorT = TypeVar("EstimatorT")
+if TYPE_CHECKING:
+    from vmtl.estimators.base import BaseMultiTask
+
+EstimatorT = TypeVar("EstimatorT", bound="BaseMultiTask")
 #: Random numbers that a model may keep for its predictions.
 MAX_DRAWS = 2**27
 
 
-def describe(estimator: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def describe(estimator: BaseMultiTask) -> tuple[dict[str, object], dict[str, Tensor]]:
     """What a model file holds of a fitted estimator."""
     parameters = {**estimator.get_params(deep=False), "method": method_id(estimator.method)}
     payload = {
@@ -50,7 +55,7 @@ def describe(estimator: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
     return payload, tensors
 
 
-def _parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:
+def _parameters_to_json(parameters: Mapping[str, object]) -> dict[str, object]:
     """The constructor's arguments as JSON can hold them; class weights as pairs, since JSON keys are text."""
     values = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
     if not isinstance(values["random_state"], int):
@@ -60,12 +65,12 @@ def _parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _dtype_name(dtype: Any) -> str:
+def _dtype_name(dtype: np.dtype[Any]) -> str:
     """The kind of labels; the width of text follows from the labels."""
     return "U" if dtype.kind == "U" else str(dtype.str)
 
 
-def rebuild(kind: type[EstimatorT], payload: dict[str, Any], tensors: dict[str, Tensor], path: str) -> EstimatorT:
+def rebuild(kind: type[EstimatorT], payload: Document, tensors: dict[str, Tensor], path: str) -> EstimatorT:
     """The estimator of class ``kind`` that ``describe`` described."""
     _check_method(payload, path)
     try:
@@ -92,7 +97,7 @@ def rebuild(kind: type[EstimatorT], payload: dict[str, Any], tensors: dict[str, 
     return estimator
 
 
-def _check_method(payload: dict[str, Any], path: str) -> None:
+def _check_method(payload: Document, path: str) -> None:
     """A method from outside that has the id of the file's is also declared as the file's was."""
     parameters, declared = payload.get("parameters"), payload.get("method")
     name = parameters.get("method") if isinstance(parameters, dict) else None
@@ -108,7 +113,7 @@ def _check_method(payload: dict[str, Any], path: str) -> None:
             )
 
 
-def _rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
+def _rebuild(kind: type[EstimatorT], payload: Document, tensors: dict[str, Tensor]) -> EstimatorT:
     parameters = {**payload["parameters"], "device": "cpu"}  # the machine that trained may have had another
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = dict(parameters["class_weight"]["pairs"])
@@ -135,14 +140,14 @@ def _rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor
     return estimator
 
 
-def _classes(labels: list[Any], dtype: str) -> Array:
+def _classes(labels: Sequence[object], dtype: str) -> Array:
     labels = [label_to_json(label) for label in labels]
     if dtype not in ("U", "|O") and np.dtype(dtype).kind not in "biufmM":
         raise ValueError(f"labels of type {dtype!r}")
     return np.asarray(labels, dtype=np.dtype(dtype))
 
 
-def _try_out(estimator: Any) -> None:
+def _try_out(estimator: BaseMultiTask) -> None:
     """Sizes agree with each other, and a row of zeros has a prediction."""
     estimator._check_parameters()
     mask, settings = estimator._fitted.model.class_mask, estimator.settings_

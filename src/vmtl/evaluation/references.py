@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -47,7 +46,7 @@ class LinearPrediction:
     p: Array | None
     mean: Array | None
     std: Array | None
-    chosen: dict[str, Any]
+    chosen: dict[str, float | str]
 
 
 def scale_by_norm(train: Array, test: Array) -> tuple[Array, Array]:
@@ -88,16 +87,16 @@ def fit_reference(design: Design, train: Problem, test: Problem, C: float | None
     """
     fit = _classify if train.is_classification else _regress
     rows = {name: _rotated(design, train, test, scale) for name, scale in SCALINGS.items()}
-    chosen: dict[str, Any] = {"C": C, "scaling": "norm"}
+    scaling = "norm"
     if C is None:
         losses = _losses(design, train, {name: a for name, (a, _) in rows.items()}, seed)
         scaling, C = min(losses, key=lambda key: losses[key])
-        chosen = {"C": C, "scaling": scaling}
-    a, b = rows[chosen["scaling"]]
-    p = fit(design, a, train, b, test.task, chosen["C"])
+    chosen: dict[str, float | str] = {"C": C, "scaling": scaling}
+    a, b = rows[scaling]
+    p = fit(design, a, train, b, test.task, C)
     if train.is_classification:
         return LinearPrediction(p, None, None, chosen)
-    residual = np.sqrt(_losses(design, train, {chosen["scaling"]: a}, seed, grid=(chosen["C"],)).popitem()[1])
+    residual = np.sqrt(_losses(design, train, {scaling: a}, seed, grid=(C,)).popitem()[1])
     return LinearPrediction(None, p, np.full(len(p), max(residual, 1e-12)), chosen)
 
 

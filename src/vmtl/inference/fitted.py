@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from vmtl._utils.canonical import make_canonical
+from vmtl._utils.json_values import Document
 from vmtl._utils.shape_checks import check_fits
 from vmtl.config import schedules
 from vmtl.config.settings import Settings
@@ -53,7 +54,7 @@ class Fitted:
         }
         return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """All that is no tensor."""
         return {"history": self.history.numbers(), "hyperparameters": self.hyperparameters.to_json()}
 
@@ -62,7 +63,7 @@ def from_file(
     method: Method,
     settings: Settings,
     is_classification: bool,
-    document: dict[str, Any],
+    document: Document,
     tensors: dict[str, Tensor],
 ) -> Fitted:
     """The fitted model that ``to_tensors`` and ``to_json`` describe; 0.1.0 wrote no hyperparameters."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
 
 from torch import Tensor
 
+from vmtl._utils.json_values import Document
 from vmtl.model.mixing import TaskStructure
 
 
@@ -42,7 +42,7 @@ class Hyperparameters:
     learning_rate_factor: float | None = None
     structure: TaskStructure | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """All but the structure, as JSON can hold it."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "structure"}
 
@@ -53,7 +53,7 @@ class Hyperparameters:
         return {name: value for name, value in vars(self.structure).items() if value is not None}
 
     @classmethod
-    def from_file(cls, numbers: dict[str, Any], tensors: dict[str, Tensor], n_tasks: int) -> Hyperparameters:
+    def from_file(cls, numbers: Document, tensors: dict[str, Tensor], n_tasks: int) -> Hyperparameters:
         """What ``to_json`` and ``to_tensors`` gave; names that this version does not know are ignored."""
         known = {field.name for field in fields(cls)} - {"structure"}
         structure = _structure_from(tensors, n_tasks) if tensors else None

@@ -22,7 +22,6 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -221,5 +220,5 @@ def entropy(p: Tensor) -> Tensor:
     return -torch.xlogy(p, p).sum(-1)
 
 
-def _numpy_dtype(dtype: torch.dtype) -> Any:
+def _numpy_dtype(dtype: torch.dtype) -> type[np.float32] | type[np.float64]:
     return np.float64 if dtype == torch.float64 else np.float32

@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -60,8 +59,8 @@ def execute(job: Job, root: Path | None, splits: Path | None) -> Record:
             record |= {"status": "done", **_result(job, prepared, meter)}
         except DivergenceError as error:
             record |= {"status": "diverged", "error": str(error), "tasks": {}, "average": {}}
-    complete: Record = to_json({**record, "cost": meter.costs(), "host": describe_host()})
-    return complete
+    complete = {**record, "cost": meter.costs(), "host": describe_host()}
+    return {name: to_json(value) for name, value in complete.items()}
 
 
 def _result(job: Job, prepared: Prepared, meter: Meter) -> Record:
@@ -79,7 +78,7 @@ def _result(job: Job, prepared: Prepared, meter: Meter) -> Record:
     chosen = selection_rules.choice_as_data(choice, job.candidates)
     if prediction.chosen is not None:
         chosen["cross_validated"] = prediction.chosen
-    extras: dict[str, Any] = {}
+    extras: dict[str, object] = {}
     if prediction.model is not None:
         extras = {name: MEASURES[name](prediction.model, test) for name in job.measure}
         meter.add(seconds_per_1000_rows=_prediction_time(prediction.model, test))
@@ -106,11 +105,11 @@ def _estimate(method: str, options: Options, train: Problem, test: Problem, seed
     model.fit(train.X, train.labels, tasks=train.tasks, callback=lambda progress: steps.append(time.perf_counter()))
     seconds = time.perf_counter() - started
     per_step = (steps[-1] - steps[0]) / (len(steps) - 1) if len(steps) > 1 else None
-    known: dict[str, Any] = {"model": model, "seconds_per_step": per_step, "fit_seconds": seconds}
     if isinstance(model, MultiTaskClassifier):
-        return TestPrediction(class_probabilities(model, test), None, None, **known)
-    mean, std = model.predict(test.X, tasks=test.tasks, return_std=True)
-    return TestPrediction(None, mean, std, **known)
+        p, mean, std = class_probabilities(model, test), None, None
+    else:
+        p, (mean, std) = None, model.predict(test.X, tasks=test.tasks, return_std=True)
+    return TestPrediction(p, mean, std, model, seconds_per_step=per_step, fit_seconds=seconds)
 
 
 def class_probabilities(model: MultiTaskClassifier, test: Problem, X: Array | None = None) -> Array:
@@ -188,7 +187,7 @@ def _prediction_time(model: MultiTaskEstimator, test: Problem) -> float:
     return 1000 * min(times) / sample.n_rows
 
 
-def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, Any]:
+def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
     """The loss terms, averaged over tasks, at up to ``CURVE_POINTS`` steps."""
     table = model.history_.groupby("step").mean(numeric_only=True)
     kept = table.iloc[evenly_spaced(len(table), CURVE_POINTS)]
@@ -197,13 +196,13 @@ def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, Any]:
     return {"step": kept.index.tolist(), **terms, "nll_and_kl_z": total.tolist()}
 
 
-def _mixing(model: MultiTaskEstimator, test: Problem) -> dict[str, Any]:
+def _mixing(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
     """alpha and beta as lists of rows, and the tasks that index them."""
     tables = {"alpha": model.alpha_, "beta": model.beta_} if model.method_.mixes else {}
     return {"tasks": list(model.tasks_), **{name: table.to_numpy().tolist() for name, table in tables.items()}}
 
 
-def _attack(model: MultiTaskEstimator, test: Problem) -> dict[str, Any]:
+def _attack(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
     """Accuracy of every task under the fast gradient sign method at every noise level."""
     if not isinstance(model, MultiTaskClassifier):
         raise ValueError("The attack changes the loss of a class; measure it on a classification problem.")

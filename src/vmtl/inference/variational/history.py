@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -27,6 +27,6 @@ class History:
     lr: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
-    def numbers(self) -> dict[str, list[Any]]:
+    def numbers(self) -> dict[str, list[float]]:
         """All but the terms, as JSON can hold it."""
         return {name: values for name, values in vars(self).items() if name not in self.TERMS}

@@ -10,12 +10,11 @@ where
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from vmtl._utils.types import AutogradContext
 from vmtl.model.distributions import Gaussian
 
 #: Numbers of one table that are worked on at once: few enough for the cache.
@@ -31,7 +30,9 @@ class _RowBound(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, m: Tensor, s: Tensor, weights: Tensor, mean: Tensor, scale: Tensor, place: Tensor) -> Tensor:
+    def forward(
+        ctx: AutogradContext, m: Tensor, s: Tensor, weights: Tensor, mean: Tensor, scale: Tensor, place: Tensor
+    ) -> Tensor:
         half_entropy = 0.5 * m.shape[-1] + s.log().sum(-1)  # (B,)
         rest = scale.log().sum(-1)[place] - half_entropy[:, None]  # (B, I)
         precision = scale.square().reciprocal_()  # (U, I, K)
@@ -53,7 +54,7 @@ class _RowBound(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: AutogradContext, grad: Tensor) -> tuple[Tensor | None, ...]:
         rest, d_mean, d_scale, *inputs = ctx.saved_tensors
         d_components = _component_gradients(grad, *inputs) if inputs else (None, None)
         grad = grad.unsqueeze(-1)

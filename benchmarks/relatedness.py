@@ -23,7 +23,6 @@ import numpy as np
 import torch
 from rich.progress import track
 
-from comparison import write_block
 from known_structures import (
     TEST_ROWS,
     Tasks,
@@ -34,6 +33,7 @@ from known_structures import (
     synthetic_groups,
     tilted_digits,
 )
+from pages import write_block
 from vmtl import MultiTaskClassifier
 from vmtl.bench.results.text_table import Table, to_markdown
 from vmtl.inference.exact import task_structure

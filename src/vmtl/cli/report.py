@@ -49,20 +49,22 @@ def report(
     if compare and train is None:
         raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
     fitted = load_model(model, unknown_task)
-    seen = predict_and_compare(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
+    content = predict_and_compare(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
     facts = origin(fitted, model, data, train)
-    page = render(fitted, seen.evidence, seen.others, seen.control, facts, heading, seen.warnings, seen.worth)
+    page = render(
+        fitted, content.evidence, content.others, content.control, facts, heading, content.warnings, content.worth
+    )
     write_atomically(out, page.encode())
     if json:
-        show_json({"out": str(out), **summary(seen.evidence), "warnings": seen.warnings})
-    for warning in seen.warnings:
+        show_json({"out": str(out), **summary(content.evidence), "warnings": content.warnings})
+    for warning in content.warnings:
         note(f"Warning: {warning}", quiet or json)
     note(f"{out}: {len(page) / 1e6:.1f} MB; open it in any browser.", quiet or json)
 
 
 @dataclass(frozen=True)
-class Seen:
+class PageContent:
     """What the page is about: predictions of the model and of others, the control, the structure's worth, warnings."""
 
     evidence: Evidence
@@ -81,7 +83,7 @@ def predict_and_compare(
     wanted: list[str] | None,
     repeats: int,
     visible: bool,
-) -> Seen:
+) -> PageContent:
     """Predict the labelled rows; with training rows also fit what the model is compared with."""
     from vmtl.cli._support.loading import read_labelled
     from vmtl.evaluation import Labelled, count_repeated, gather, structure_worth_of
@@ -90,12 +92,12 @@ def predict_and_compare(
     test = Labelled(problem.X, labels, tasks)
     evidence = gather(model, test.X, test.y, test.tasks)
     if train is None:
-        return Seen(evidence, {}, None, None, seen_before(model, problem))
+        return PageContent(evidence, {}, None, None, seen_before(model, problem))
     training, train_tasks, train_labels = read_labelled(train, model, task, target)
     learned = Labelled(training.X, train_labels, train_tasks)
     warnings = repeated(count_repeated(model, evidence, learned, test), len(test.y))
     others, control = fit_others(model, evidence, learned, test, wanted, repeats, visible)
-    return Seen(evidence, others, control, structure_worth_of(model, learned), warnings)
+    return PageContent(evidence, others, control, structure_worth_of(model, learned), warnings)
 
 
 def summary(evidence: Evidence) -> dict[str, object]:

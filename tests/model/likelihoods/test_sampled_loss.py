@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
 
+from helpers.class_labels import C, N, T, categorical, labels
 from helpers.priors import assert_same, cpu_noise, random_gaussian
 from vmtl.model.distributions import Gaussian
-from vmtl.model.likelihoods import Categorical, GaussianNoise, logit_draws
+from vmtl.model.likelihoods import GaussianNoise, logit_draws
 from vmtl.model.logits import sample_logits
 
-T, N, C, K = 3, 7, 4, 5
+K = 5
 
 
 def posteriors(outputs: int = C) -> tuple[Gaussian, Gaussian]:
     """q(z) and q(w), whose means and scales are leaves."""
     return random_gaussian(T, N, K, seed=0), random_gaussian(T, outputs, K + 1, seed=1)
-
-
-def categorical(hidden: bool) -> Categorical:
-    mask = torch.ones(T, C, dtype=torch.bool)
-    if hidden:
-        mask[1, 0] = mask[2, 3] = False
-    return Categorical(mask)
-
-
-def labels() -> Tensor:
-    return 1 + torch.arange(T * N).view(T, N) % 2  # classes that every task sees
 
 
 @pytest.mark.parametrize("chunk", [1, 10**6])

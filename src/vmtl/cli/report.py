@@ -43,7 +43,6 @@ def report(
     from vmtl._utils.atomic_files import write_atomically
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.loading import load_model, target_name, task_name
-    from vmtl.report import render
 
     check_output(out, *(path for path in (model, data, train) if path is not None))
     if compare and train is None:
@@ -51,10 +50,7 @@ def report(
     fitted = load_model(model, unknown_task)
     content = predict_and_compare(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
-    facts = origin(fitted, model, data, train)
-    page = render(
-        fitted, content.evidence, content.others, content.control, facts, heading, content.warnings, content.worth
-    )
+    page = content.render(fitted, origin(fitted, model, data, train), heading)
     write_atomically(out, page.encode())
     if json:
         show_json({"out": str(out), **summary(content.evidence), "warnings": content.warnings})
@@ -72,6 +68,12 @@ class PageContent:
     control: Control | None
     worth: dict[str, float] | None
     warnings: list[str]
+
+    def render(self, model: MultiTaskEstimator, facts: dict[str, object], heading: str) -> str:
+        """The page as text."""
+        from vmtl.report import render
+
+        return render(model, self.evidence, self.others, self.control, facts, heading, self.warnings, self.worth)
 
 
 def predict_and_compare(

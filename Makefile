@@ -56,7 +56,8 @@ test-portable: .venv/.tested
 test-lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip --disable-pip-version-check install --quiet --constraint constraints-lowest.txt --editable '.[tables]' pytest pytest-xdist hypothesis
-	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q -m "not slow and not system" tests/contract tests/estimators/test_estimators.py
+	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q -m "not slow and not system" tests/contract \
+		$(addprefix tests/estimators/test_,base.py classifier.py regressor.py sample_weight.py tools_of_users.py)
 
 docs: .venv/.tested
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

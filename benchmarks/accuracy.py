@@ -15,8 +15,9 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from comparison import comparison_table, write_block
+from comparison import comparison_table
 from goals import Goal, find_settings, measure_goals
+from pages import write_block
 from vmtl.bench.results.layouts import suite_tables
 from vmtl.bench.results.text_table import Table, to_markdown
 from vmtl.bench.run.engines import Place, get_engine

@@ -1,9 +1,8 @@
-"""The default beside what a user would type, as a table; and the way of such tables into a page."""
+"""The default beside what a user would type, as a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from goals import Setting
 from vmtl.bench.results.table_rows import TableRow, best_row
@@ -39,13 +38,3 @@ def _shown(row: TableRow | None, metric: str) -> str:
         return "–"
     mean = row.interval(metric).value
     return f"{100 * mean:.1f}" if metric == "accuracy" else f"{mean:.3g}"
-
-
-def write_block(page: Path, name: str, text: str) -> None:
-    """Replace what stands between ``<!-- name:start -->`` and ``<!-- name:end -->`` in a page."""
-    start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
-    before, found, rest = page.read_text(encoding="utf-8").partition(start)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise ValueError(f"{page} has no block between {start} and {end}; add both lines where the table belongs.")
-    page.write_text(f"{before}{start}\n{text.strip()}\n{end}{after}", encoding="utf-8")

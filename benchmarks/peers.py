@@ -19,6 +19,7 @@ import json
 import sys
 from pathlib import Path
 
+from pages import write_block
 from peer_suite import tables
 from peer_suite.jobs import Job, plan, read, run_all
 from peer_suite.sets import HALVES, all_sets, find_set
@@ -48,8 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given.json:
         given.json.write_text(json.dumps([goal.row() for goal in met], indent=1) + "\n", encoding="utf-8")
     if given.markdown:
-        tables.write_block(ROOT / "README.md", "peers", pages["short"])
-        tables.write_block(ROOT / "RESULTS.md", "peers", pages["short"] + "\n" + pages["long"])
+        write_block(ROOT / "README.md", "peers", pages["short"])
+        write_block(ROOT / "RESULTS.md", "peers", pages["short"] + "\n" + pages["long"])
     return int(bool(failed))
 
 

@@ -23,31 +23,23 @@ import numpy as np
 import torch
 from rich.progress import track
 
-from comparison import write_block
+from known_structures import (
+    TEST_ROWS,
+    Tasks,
+    mnist_angles,
+    mnist_families,
+    office_caltech,
+    one_population,
+    synthetic_groups,
+    tilted_digits,
+)
+from pages import write_block
 from vmtl import MultiTaskClassifier
 from vmtl.bench.results.text_table import Table, to_markdown
-from vmtl.datasets import load_digits_domains
-from vmtl.datasets._rotation import rotate_images
-from vmtl.datasets.rotated_mnist import read_idx
-from vmtl.datasets.synthetic import make_task_groups
 from vmtl.inference.exact import task_structure
 from vmtl.inference.exact.task_positions import TaskPositions
 
 Array = np.ndarray
-#: Test rows of a task that are predicted at most.
-TEST_ROWS = 300
-
-
-@dataclass(frozen=True)
-class Tasks:
-    """Training and test rows of tasks, and which pairs belong together."""
-
-    x: Array  # (n, D)
-    y: Array  # (n,)
-    task: Array  # (n,)
-    train: Array  # (n,) whether a row is for training
-    related: Array  # (T, T) neighbours or members of one group
-    adversary: int | None = None  # a task with the labels of its group turned round
 
 
 @dataclass(frozen=True)
@@ -65,87 +57,6 @@ class Outcome:
     accuracy: float
     even_accuracy: float
     changed: float  # share of labels that even weights would change
-
-
-# -- sets ----------------------------------------------------------------------------------------------
-
-
-def tilted_digits(seed: int, rows: int, data: Path) -> Tasks:
-    """The embedded digits at 0, 20, 40 and 60 degrees: neighbours in angle are related."""
-    digits, rng = load_digits_domains(), np.random.default_rng(seed)
-    order = np.concatenate([rng.permutation(np.flatnonzero(digits.task == t)) for t in range(digits.n_tasks)])
-    task = digits.task[order]
-    return Tasks(digits.X[order], digits.y[order], task, _first(task, rows), _chain(digits.n_tasks))
-
-
-def mnist_angles(seed: int, rows: int, data: Path) -> Tasks:
-    """MNIST at 0, 15, ..., 75 degrees."""
-    images, y, task = _deal(seed, 6, rows, data)
-    return Tasks(_small(rotate_images(images, 15 * task)), y, task, _first(task, rows), _chain(6))
-
-
-def mnist_families(seed: int, rows: int, data: Path) -> Tasks:
-    """MNIST plain, inverted and mirrored, three tasks each."""
-    images, y, task = _deal(seed, 9, rows, data)
-    images = np.where((task // 3 == 1)[:, None, None], 1 - images, images)
-    images = np.where((task // 3 == 2)[:, None, None], images[:, :, ::-1], images)
-    return Tasks(_small(images), y, task, _first(task, rows), _groups(np.arange(9) // 3))
-
-
-def one_population(seed: int, rows: int, data: Path) -> Tasks:
-    """MNIST dealt to six tasks at random: nobody is related more than others."""
-    images, y, task = _deal(seed, 6, rows, data)
-    return Tasks(_small(images), y, task, _first(task, rows), np.zeros((6, 6), dtype=bool))
-
-
-def office_caltech(seed: int, percent: int, data: Path) -> Tasks:
-    """A random part of Office-Caltech: two web collections, two cameras in one office."""
-    with np.load(data / "office_caltech_effnetlite0.npz") as file:
-        x, y, task, names = file["X"].astype(np.float32), file["y"], file["domain"], list(file["domains"])
-    order = np.random.default_rng(seed).permutation(len(y))
-    order = order[np.argsort(task[order], kind="stable")]
-    x, y, task = x[order], y[order].astype(np.int64), task[order].astype(np.int64)
-    kind = np.array([str(name)[0] in "ac" for name in names])
-    train = _first(task, np.round(percent / 100 * np.bincount(task)).astype(int)[task])
-    return Tasks(x, y, task, train, _groups(kind.astype(int)))
-
-
-def synthetic_groups(seed: int, rows: int, data: Path) -> Tasks:
-    """Two groups of five tasks, one task apart, one with the labels of the first group turned round."""
-    drawn = make_task_groups(seed)
-    problem, group = drawn.problem, drawn.group
-    train = np.zeros(problem.n_rows, dtype=bool)
-    train[drawn.split.train] = True
-    apart = np.where(group >= 0, group, 10 + np.arange(len(group)))
-    return Tasks(problem.X, problem.y, problem.task, train, _groups(apart), int(np.flatnonzero(group == -2)[0]))
-
-
-def _deal(seed: int, n_tasks: int, rows: int, data: Path) -> tuple[Array, Array, Array]:
-    """Different images of MNIST for every task: (n, 28, 28) in [0, 1], their digits and tasks."""
-    images, digits = read_idx(data / "mnist", "images"), read_idx(data / "mnist", "labels")
-    chosen = np.random.default_rng(seed).permutation(len(images))[: n_tasks * (rows + TEST_ROWS)]
-    task = np.repeat(np.arange(n_tasks), rows + TEST_ROWS)
-    return images[chosen] / np.float32(255), digits[chosen].astype(np.int64), task
-
-
-def _small(images: Array) -> Array:
-    """(n, 28, 28) to (n, 196), the mean of every four pixels."""
-    return images.reshape(-1, 14, 2, 14, 2).mean((2, 4)).reshape(len(images), -1)
-
-
-def _first(task: Array, rows: int | Array) -> Array:
-    """The first so many rows of every task, of rows sorted by task."""
-    start = np.searchsorted(task, np.arange(task.max() + 1))
-    return np.arange(len(task)) - start[task] < rows
-
-
-def _chain(n_tasks: int) -> Array:
-    place = np.arange(n_tasks)
-    return np.abs(place[:, None] - place) == 1
-
-
-def _groups(group: Array) -> Array:
-    return (group[:, None] == group) & ~np.eye(len(group), dtype=bool)
 
 
 # -- measuring -----------------------------------------------------------------------------------------
@@ -166,8 +77,8 @@ def fit_and_compare(tasks: Tasks, seed: int) -> Outcome:
     test &= np.random.default_rng(seed).random(len(test)) < TEST_ROWS * len(tasks.related) / max(1, test.sum())
 
     def predict(known: bool = False, **options: str) -> tuple[MultiTaskClassifier, Array]:
-        given = patch.object(task_structure, "infer_positions", lambda rows, seed: known_positions(tasks.related))
-        with given if known else nullcontext():
+        told = patch.object(task_structure, "infer_positions", lambda rows, seed: known_positions(tasks.related))
+        with told if known else nullcontext():
             model = MultiTaskClassifier(random_state=seed, **options)
             model.fit(tasks.x[tasks.train], tasks.y[tasks.train], tasks=tasks.task[tasks.train])
         return model, model.predict_proba(tasks.x[test], tasks=tasks.task[test])
@@ -180,22 +91,8 @@ def fit_and_compare(tasks: Tasks, seed: int) -> Outcome:
     def nll(probabilities: Array) -> float:
         return float(-np.log(probabilities[np.arange(len(label)), label].clip(1e-12)).mean())
 
-    alpha, (low, high) = model.alpha_.to_numpy(), (table.to_numpy() for table in model.alpha_interval_)
-    others, learners = ~np.eye(len(alpha), dtype=bool), tasks.related.any(1)
-    flat = 1 / (len(alpha) - 1)
-    inside = (low <= flat + 1e-6) & (flat - 1e-6 <= high)
     return Outcome(
-        order=float(
-            np.mean([_auc(alpha[t], tasks.related[t], others[t]) for t in np.flatnonzero(learners)] or [np.nan])
-        ),
-        mass=float((alpha * tasks.related).sum(1)[learners].mean()) if learners.any() else np.nan,
-        mutual=float(tasks.related[np.arange(len(alpha)), alpha.argmax(1)][learners].mean())
-        if learners.any()
-        else np.nan,
-        adversary=np.nan
-        if tasks.adversary is None
-        else float(np.delete(alpha[:, tasks.adversary], tasks.adversary).mean()),
-        flat=float(inside[others].mean()),
+        **compare_map(model, tasks),
         nll=nll(p),
         even_nll=nll(even),
         known_nll=nll(known),
@@ -203,6 +100,23 @@ def fit_and_compare(tasks: Tasks, seed: int) -> Outcome:
         even_accuracy=float((even.argmax(1) == label).mean()),
         changed=float((p.argmax(1) != even.argmax(1)).mean()),
     )
+
+
+def compare_map(model: MultiTaskClassifier, tasks: Tasks) -> dict[str, float]:
+    """The map of a model beside the truth; nan where the truth has nothing to compare with."""
+    alpha, (low, high) = model.alpha_.to_numpy(), (table.to_numpy() for table in model.alpha_interval_)
+    others, learners = ~np.eye(len(alpha), dtype=bool), np.flatnonzero(tasks.related.any(1))
+    even = 1 / (len(alpha) - 1)
+    quality = {"flat": float(((low <= even + 1e-6) & (even - 1e-6 <= high))[others].mean())}
+    quality |= dict.fromkeys(("order", "mass", "mutual", "adversary"), np.nan)
+    if len(learners):
+        strongest = tasks.related[np.arange(len(alpha)), alpha.argmax(1)]
+        quality["order"] = float(np.mean([_auc(alpha[t], tasks.related[t], others[t]) for t in learners]))
+        quality["mass"] = float((alpha * tasks.related).sum(1)[learners].mean())
+        quality["mutual"] = float(strongest[learners].mean())
+    if tasks.adversary is not None:
+        quality["adversary"] = float(np.delete(alpha[:, tasks.adversary], tasks.adversary).mean())
+    return quality
 
 
 def _auc(weights: Array, related: Array, others: Array) -> float:

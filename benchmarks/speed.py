@@ -18,6 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from speed_programs import class_rows, matrix_products, step, value_rows
+
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
@@ -46,85 +48,15 @@ class Bench:
 
     def best(self, *programs: Callable[[], Any], repeats: int | None = None) -> list[float]:
         """Seconds of the best run of each program; they take turns, after one run to warm up."""
-        found = [float("inf")] * len(programs)
+        seconds = [float("inf")] * len(programs)
         for program in programs:
             program()
         for _ in range(repeats or self.repeats):
             for place, program in enumerate(programs):
                 start = self.clock()
                 program()
-                found[place] = min(found[place], self.clock() - start)
-        return found
-
-
-# -- problems and programs -----------------------------------------------------------------------------
-
-
-def class_rows(n_tasks: int = 4, n_classes: int = 65, per_class: int = 3, size: int = 4096) -> Any:
-    """Non-negative features around class centres, as many rows of every class in every task."""
-    import torch
-
-    from vmtl.data.rows import Rows
-
-    generator = torch.Generator().manual_seed(0)
-    y = torch.arange(n_classes).repeat(n_tasks * per_class)
-    task = torch.arange(n_tasks).repeat_interleave(n_classes * per_class)
-    centre = 0.5 * torch.randn(n_classes, size, generator=generator)
-    x = (centre[y] + 0.3 * torch.randn(len(y), size, generator=generator)).relu()
-    return Rows(x, y, task, torch.ones(len(y)), n_tasks, n_classes, True)
-
-
-def value_rows(n_tasks: int, n_rows: int, size: int = 28) -> Any:
-    """Regression on a few columns, the rows spread evenly over the tasks."""
-    import torch
-
-    from vmtl.data.rows import Rows
-
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(n_rows, size, generator=generator)
-    y = x @ torch.randn(size, generator=generator) / size**0.5
-    return Rows(x, y, torch.arange(n_rows) % n_tasks, torch.ones(n_rows), n_tasks, 1, False)
-
-
-def step(method: str, rows: Any, **options: Any) -> Callable[[], Any]:
-    """One training step of a method with the paper's settings, both mixture priors detached."""
-    import torch
-
-    from vmtl.config.presets import PRESETS
-    from vmtl.inference.variational.training import Trainer
-    from vmtl.methods import METHODS
-    from vmtl.model.model import Layout, Model
-
-    settings = PRESETS["paper"].with_options(prior_gradient_w="detached", prior_gradient_z="detached", **options)
-    model = Model(METHODS[method], settings, Layout.of(rows, torch.ones(1, rows.x.shape[1])))
-    model.reset(torch.Generator().manual_seed(0))
-    trainer = Trainer(model, rows, 0)
-    return lambda: trainer._one_step(settings.max_steps, 0.0)
-
-
-def matrix_products(tasks: int = 4, rows: int = 260, pool: int = 780, classes: int = 65, draws: int = 10) -> Any:
-    """The matrix products that a VMTL step at Office-Home size cannot do without, forward and backward.
-
-    The encoder with its four layers on the batch; the pool's first layer and three more for every row and other
-    task on the way to the prior, which passes no gradient; mean and variance of the logits of every draw of z.
-    """
-    import torch
-
-    size, hidden, n = 4096, 512, tasks * rows
-    x, first = torch.randn(n, size), torch.randn(size, hidden)
-    h, square = torch.randn(n, hidden), torch.randn(hidden, hidden)
-    x_pool, h_prior = torch.randn(pool, size), torch.randn(pool * (tasks - 1), hidden)
-    z, w, g = torch.randn(tasks, rows, hidden), torch.randn(tasks, hidden, classes), torch.randn(tasks, rows, classes)
-
-    def run() -> None:
-        x @ first, x.T @ h, x_pool @ first
-        for _ in range(3):
-            h @ square, h @ square.T, h.T @ h, h_prior @ square
-        for _ in range(draws // 2):
-            for _ in range(3):  # the mean of a pair, and two variances
-                z @ w, g @ w.mT, z.mT @ g
-
-    return run
+                seconds[place] = min(seconds[place], self.clock() - start)
+        return seconds
 
 
 # -- goals ---------------------------------------------------------------------------------------------
@@ -211,9 +143,9 @@ def imports(bench: Bench) -> list[Row]:
         return lambda: subprocess.run([sys.executable, "-c", code], check=True)
 
     clock, bench.clock = bench.clock, time.perf_counter
-    base, own = bench.best(run("import torch, sklearn"), run("from vmtl import MultiTaskClassifier"), repeats=3)
+    base, ours = bench.best(run("import torch, sklearn"), run("from vmtl import MultiTaskClassifier"), repeats=3)
     bench.clock = clock
-    return [Row("import vmtl (with its estimators) / import torch, sklearn", own / base, 1.3, "x")]
+    return [Row("import vmtl (with its estimators) / import torch, sklearn", ours / base, 1.3, "x")]
 
 
 # -- memory, each in a process of its own ---------------------------------------------------------------
@@ -290,8 +222,8 @@ def main() -> None:
     parser.add_argument("--part", choices=list(PARTS), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.part:
-        found = PARTS[arguments.part](Bench(arguments.clock, arguments.threads, arguments.repeats))
-        print(json.dumps([asdict(row) for row in found]))
+        measured = PARTS[arguments.part](Bench(arguments.clock, arguments.threads, arguments.repeats))
+        print(json.dumps([asdict(row) for row in measured]))
         return
     rows = []
     for part in arguments.only:

@@ -26,11 +26,17 @@ TESTS = (
     "tests/inference",
     "tests/model/likelihoods",
     "tests/model/priors",
-    "tests/reliability/test_bad_inputs.py",
+    "tests/reliability/test_bad_parameters.py",
+    "tests/reliability/test_bad_predictions.py",
+    "tests/reliability/test_bad_rows.py",
+    "tests/reliability/test_bad_targets.py",
     "tests/reliability/test_determinism.py",
     "tests/reliability/test_layout.py",
+    "tests/reliability/test_foreign_files.py",
     "tests/reliability/test_model_files.py",
+    "tests/reliability/test_mutated_files.py",
     "tests/reliability/test_numerics.py",
+    "tests/reliability/test_unusual_fits.py",
     "tests/_utils",
 )
 #: Prints one number for the bits of torch's products and one for NumPy's.

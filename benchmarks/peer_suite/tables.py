@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -77,16 +76,6 @@ def goal_table(goals: Sequence[Goal]) -> str:
     words = {True: "yes", False: "no", None: "not measured"}
     rows = [(g.name, g.goal, "–" if g.value is None else f"{g.value:.3g}", words[g.passed]) for g in goals]
     return markdown(["what", "goal", "measured", "met"], rows)
-
-
-def write_block(page: Path, name: str, text: str) -> None:
-    """Replace what stands between ``<!-- name:start -->`` and ``<!-- name:end -->`` in a page."""
-    start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
-    before, found, rest = page.read_text(encoding="utf-8").partition(start)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise ValueError(f"{page} has no block between {start} and {end}; add both lines where the table belongs.")
-    page.write_text(f"{before}{start}\n{text.strip()}\n{end}{after}", encoding="utf-8")
 
 
 def _peers(columns: dict[str, tuple[pd.Series, str]], values: pd.DataFrame) -> str:

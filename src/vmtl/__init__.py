@@ -13,7 +13,7 @@ tasks' posteriors, so that each borrows from exactly those that help.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from vmtl.config.presets import PRESETS
@@ -49,7 +49,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Public names are loaded when they are first used: help and shell completion need no torch."""
     if name not in _HOMES:
         raise AttributeError(f"module 'vmtl' has no attribute {name!r}")

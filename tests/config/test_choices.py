@@ -14,11 +14,11 @@ from vmtl.model.objective import Objective
     ("option", "kind"),
     [
         ("encoder", choices.EncoderName),
-        ("kl_form", choices.Form),
-        ("mixing", choices.Mode),
+        ("kl_form", choices.KLForm),
+        ("mixing", choices.MixingMode),
         ("prior_gradient_w", choices.PriorGradient),
         ("prior_gradient_z", choices.PriorGradient),
-        ("estimator", choices.Estimator),
+        ("estimator", choices.LossEstimator),
         ("task_weight", choices.TaskWeight),
     ],
 )

@@ -30,7 +30,8 @@ def test_none_keeps_the_preset(preset: str) -> None:
 
 
 def test_draws_are_for_training_and_prediction_and_a_rate_keeps_its_schedule() -> None:
-    settings = MultiTaskClassifier(preset="paper", n_z=3, n_w=5, learning_rate=0.5).settings()
+    settings = MultiTaskClassifier(preset="paper", n_z=3, n_w=5, learning_rate=0.5, sharing=0.5).settings()
+    assert settings.sharing == 0.5
     assert (settings.n_z, settings.predict_z, settings.n_w, settings.predict_w) == (3, 3, 5, 5)
     name, _, *rest = PRESETS["paper"].learning_rate
     assert settings.learning_rate == (name, 0.5, *rest)

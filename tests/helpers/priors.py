@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
 from helpers.toys import toy
 from vmtl._utils.noise import Noise
 from vmtl.data.rows import Rows
-from vmtl.model.distributions import Gaussian
+from vmtl.model.distributions import Gaussian, standard_normal_kl
 from vmtl.model.priors import Context
 
 PROBLEMS = {
@@ -47,6 +49,26 @@ def random_gaussian(*shape: int, seed: int = 1) -> Gaussian:
     """Mean and scale are leaves."""
     generator = torch.Generator().manual_seed(seed)
     return Gaussian(leaf(generator, *shape), leaf(generator, *shape, positive=True))
+
+
+def mixture_penalty_by_loops(
+    q_w: Gaussian, class_mask: Tensor, alpha: Tensor, component: Callable[[int, int, int], Gaussian]
+) -> Tensor:
+    """sum_c sum_i alpha_tic KL(q_tc || component(t, i, c)) of every task; KL to N(0, I) where no other task saw c."""
+    n_tasks, n_classes = class_mask.shape
+    penalties = []
+    for t in range(n_tasks):
+        penalty = torch.zeros((), dtype=torch.float64)
+        for c in range(n_classes):
+            q = Gaussian(q_w.mean[t, c], q_w.scale[t, c])
+            others = [i for i in range(n_tasks) if i != t and class_mask[i, c]]
+            total = sum(alpha[t, i] for i in others)
+            for i in others:
+                penalty = penalty + alpha[t, i] / total * q.kl(component(t, i, c))
+            if not others:
+                penalty = penalty + standard_normal_kl(q)
+        penalties.append(penalty)
+    return torch.stack(penalties)
 
 
 def assert_same(fast: Tensor, plain: Tensor, leaves: list[Tensor]) -> None:

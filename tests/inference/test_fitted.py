@@ -9,7 +9,7 @@ import torch
 
 from helpers.toys import toy
 from vmtl.config.presets import PRESETS
-from vmtl.inference.fitted import Fitted, from_file, recover_hyperparameters, to_json, to_tensors
+from vmtl.inference.fitted import Fitted, from_file, recover_hyperparameters
 from vmtl.inference.hyperparameters import Hyperparameters
 from vmtl.inference.strategy import fit
 from vmtl.inference.variational.training import DivergenceError
@@ -25,12 +25,12 @@ def fitted(method: str = "vmtl", **options: Any) -> Fitted:
 @pytest.mark.parametrize(("method", "options"), [("vmtl", {}), ("vstl", {}), ("bmtl", {"encoder": "linear"})])
 def test_everything_survives_a_file(method: str, options: dict[str, Any]) -> None:
     before = fitted(method, **options)
-    tensors = to_tensors(before)
-    after = from_file(METHODS[method], before.model.settings, True, to_json(before), tensors)
-    again = to_tensors(after)
+    tensors = before.to_tensors()
+    after = from_file(METHODS[method], before.model.settings, True, before.to_json(), tensors)
+    again = after.to_tensors()
     assert again.keys() == tensors.keys()
     assert all(torch.equal(again[name], tensor) for name, tensor in tensors.items())
-    assert to_json(after) == to_json(before)
+    assert after.to_json() == before.to_json()
 
 
 @pytest.mark.parametrize(("method", "options"), [("vmtl", {}), ("vstl", {}), ("bmtl", {"encoder": "linear"})])
@@ -42,8 +42,8 @@ def test_what_a_model_shows_of_its_hyperparameters_is_right(method: str, options
     assert recovered.learning_rate_factor == pytest.approx(known.learning_rate_factor)
     assert recovered.standardise == known.standardise
     assert recovered.kernel_shares == (known.kernel_shares and pytest.approx(known.kernel_shares, abs=1e-4))
-    without = {name: tensor for name, tensor in to_tensors(before).items() if not name.startswith("structure.")}
-    numbers = {"history": to_json(before)["history"]}
+    without = {name: tensor for name, tensor in before.to_tensors().items() if not name.startswith("structure.")}
+    numbers = {"history": before.to_json()["history"]}
     assert from_file(METHODS[method], before.model.settings, True, numbers, without).hyperparameters == recovered
 
 
@@ -56,13 +56,13 @@ def test_a_model_with_a_broken_weight_is_no_result() -> None:
 
 def test_a_history_of_another_length_is_refused() -> None:
     before = fitted()
-    numbers = to_json(before)
+    numbers = before.to_json()
     numbers["history"] = {**numbers["history"], "step": [1]}
     with pytest.raises(ValueError, match="one row per recorded step"):
-        from_file(METHODS["vmtl"], before.model.settings, True, numbers, to_tensors(before))
-    tensors = replace_rows(to_tensors(before))
+        from_file(METHODS["vmtl"], before.model.settings, True, numbers, before.to_tensors())
+    tensors = replace_rows(before.to_tensors())
     with pytest.raises(ValueError, match="task_rows"):
-        from_file(METHODS["vmtl"], before.model.settings, True, to_json(before), tensors)
+        from_file(METHODS["vmtl"], before.model.settings, True, before.to_json(), tensors)
 
 
 def replace_rows(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:

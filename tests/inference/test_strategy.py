@@ -69,12 +69,12 @@ def test_what_is_given_by_hand_is_not_solved(options: dict[str, Any], expected: 
 
 def test_beyond_what_is_affordable_means_are_trained(monkeypatch: pytest.MonkeyPatch) -> None:
     settings, method = PRESETS["default"], METHODS["vmtl"]
-    monkeypatch.setattr(strategy, "MAX_LOGITS", 3 * 18**2)
+    monkeypatch.setattr(strategy, "MAX_EXACT_LOGITS", 3 * 18**2)
     assert choose_strategy(method, settings, CLASSES) == Exact()
-    monkeypatch.setattr(strategy, "MAX_LOGITS", 3 * 18**2 - 1)
+    monkeypatch.setattr(strategy, "MAX_EXACT_LOGITS", 3 * 18**2 - 1)
     assert choose_strategy(method, settings, CLASSES) == TRAINED
     assert choose_strategy(method, settings, VALUES) == Exact()
-    monkeypatch.setattr(strategy, "MAX_ROWS", 17)
+    monkeypatch.setattr(strategy, "MAX_EXACT_ROWS", 17)
     assert choose_strategy(method, settings, VALUES) == TRAINED
 
 

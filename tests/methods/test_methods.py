@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -135,6 +136,26 @@ def test_a_file_of_a_method_that_is_not_registered_says_what_to_do(
     sentence = r"fitted by the method 'mine', which is not registered here; .*vmtl\.register_method\('mine', \.\.\.\)"
     with pytest.raises(ModelFileError, match=sentence):
         MultiTaskClassifier.load(tmp_path / "model")
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_file_of_another_method_with_the_same_id_says_what_to_do(tmp_path: Path) -> None:
+    problem = toy([8, 9], classes=2)
+    register_method("mine", MINE)
+    model = MultiTaskClassifier("mine", encoder="linear", max_steps=1).fit(problem.X, problem.y, tasks=problem.task)
+    model.save(tmp_path / "model")
+    register_method("mine", replace(MINE, prior_w="standard_normal"), replace=True)
+    sentence = (
+        r"another method 'mine' than the one that is registered here: its prior_w is 'gumbel_mixture', not "
+        r"'standard_normal'; register the file's method with vmtl\.register_method\('mine', \.\.\., replace=True\)"
+    )
+    with pytest.raises(ModelFileError, match=sentence):
+        MultiTaskClassifier.load(tmp_path / "model")
+    register_method("mine", replace(MINE, summary="the same in other words"), replace=True)
+    again = MultiTaskClassifier.load(tmp_path / "model")
+    np.testing.assert_array_equal(
+        again.predict_proba(problem.X, tasks=problem.task), model.predict_proba(problem.X, tasks=problem.task)
+    )
 
 
 @pytest.mark.usefixtures("registry")

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import log_loss
 
-from peer_suite import jobs, summary, tables
+from peer_suite import jobs, summary
 from peer_suite.peer import Prediction
 from peer_suite.scores import score
 from peer_suite.sets import Problem, Rows
@@ -132,12 +132,3 @@ def test_the_command_writes_goals_and_prints_tables(tmp_path, capsys):
     assert [set(row) for row in rows] == [{"name", "value", "goal", "pass"}] * len(rows)
     with pytest.raises(SystemExit):
         command.main(["--peers", "nobody"])
-
-
-def test_a_block_of_a_page_is_replaced(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("a\n<!-- peers:start -->\nold\n<!-- peers:end -->\nb\n")
-    tables.write_block(page, "peers", "new")
-    assert page.read_text() == "a\n<!-- peers:start -->\nnew\n<!-- peers:end -->\nb\n"
-    with pytest.raises(ValueError, match="has no block"):
-        tables.write_block(page, "other", "new")

@@ -14,14 +14,17 @@ from vmtl.report import Control, read_map, sheets
 
 
 def test_a_cell_sorts_by_its_value_not_by_its_text() -> None:
-    assert sheets.number(12.3456).text == "12.346"
-    assert sheets.number(12.3456).value == 12.3456
-    assert (sheets.number(math.nan).text, sheets.number(math.nan).value) == ("–", math.inf)
+    assert sheets.number_cell(12.3456).text == "12.346"
+    assert sheets.number_cell(12.3456).value == 12.3456
+    assert (sheets.number_cell(math.nan).text, sheets.number_cell(math.nan).value) == ("–", math.inf)
 
 
 def test_ends_that_are_not_known_are_left_out() -> None:
-    assert sheets.interval(Interval(0.5, 0.4, 0.6)).text.replace("\N{NO-BREAK SPACE}", " ") == "0.500 (0.400 to 0.600)"
-    assert sheets.interval(Interval(0.5, math.nan, math.nan)).text == "0.500"
+    assert (
+        sheets.interval_cell(Interval(0.5, 0.4, 0.6)).text.replace("\N{NO-BREAK SPACE}", " ")
+        == "0.500 (0.400 to 0.600)"
+    )
+    assert sheets.interval_cell(Interval(0.5, math.nan, math.nan)).text == "0.500"
 
 
 def test_every_task_and_all_rows_have_a_line(class_case: Case) -> None:

@@ -1,4 +1,4 @@
-"""Cholesky factors that do not depend on luck with rounding."""
+"""Cholesky factors of covariances whose smallest eigenvalues rounding may have taken below 0."""
 
 from __future__ import annotations
 

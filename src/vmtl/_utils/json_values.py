@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias, cast
+
+#: What JSON can hold.
+JSON: TypeAlias = "dict[str, JSON] | list[JSON] | str | int | float | bool | None"
+#: A JSON object that was read: its values are checked where they are used.
+Document: TypeAlias = dict[str, Any]
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: object) -> JSON:
     """Dicts with text keys, lists, text and finite numbers; NumPy's values become Python's, nan and infinity None."""
     if isinstance(value, dict):
         return {str(name): to_json(inner) for name, inner in value.items()}
@@ -14,4 +19,6 @@ def to_json(value: Any) -> Any:
         return [to_json(inner) for inner in value]
     if hasattr(value, "tolist"):  # NumPy arrays and numbers
         return to_json(value.tolist())
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return cast("JSON", value)

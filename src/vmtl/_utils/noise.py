@@ -30,8 +30,8 @@ class Noise:
         return antithetic(self._randn((draws + 1) // 2, *shape), draws)
 
     def halves(self, *shape: int, pairs: int = 1) -> Tensor:
-        """The first halves of antithetic draws, for who puts in the signs himself: the first ``pairs`` axes are
-        halved, rounded up, and ``antithetic`` along them gives all draws."""
+        """The first halves of antithetic draws: the first ``pairs`` axes are halved, rounded up, and ``antithetic``
+        along them gives all draws."""
         return self.normal(1, *((size + 1) // 2 for size in shape[:pairs]), *shape[pairs:])[0]
 
     def gumbel(self, *shape: int) -> Tensor:

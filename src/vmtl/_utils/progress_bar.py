@@ -1,10 +1,10 @@
-"""The progress bar of everything that takes more than two seconds: on standard error, gone when done."""
+"""The progress bar of everything that takes more than two seconds: on standard error, removed at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn, Task
@@ -21,7 +21,7 @@ class ShowProgress(Protocol):
 def progress_bar(
     label: str, total: int | None = None, *, visible: bool = True, unit: str | None = None
 ) -> Iterator[ShowProgress]:
-    """A bar with what is done, a text and the time left; with ``unit`` also how many of them a second has.
+    """A bar with what is done, a text and the time left; with ``unit`` also how many are done per second.
 
     Yields the function that moves it; without ``visible`` that function does nothing.
     """
@@ -31,7 +31,7 @@ def progress_bar(
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns: list[Any] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    columns: list[ProgressColumn] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
     columns += [] if unit is None else [_rate_column(unit)]
     columns += [TextColumn("{task.fields[text]}"), TimeRemainingColumn()]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Tensor
 
 from vmtl._utils.atomic_files import write_atomically
+from vmtl._utils.json_values import Document
 
 FORMAT_VERSION = 1
 #: Longest header that is written or read, in bytes; a usual one has a few hundred kilobytes.
@@ -28,7 +29,7 @@ class ModelFileError(ValueError):
     """A file that is not a model or checkpoint of this library, or is damaged."""
 
 
-def save(path: str | Path, kind: str, payload: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+def save(path: str | Path, kind: str, payload: Mapping[str, object], tensors: Mapping[str, Tensor]) -> None:
     """Write ``payload`` (JSON) and ``tensors`` to one file."""
     separate = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     text = json.dumps(payload, ensure_ascii=True, allow_nan=False, sort_keys=True)
@@ -52,7 +53,7 @@ def save(path: str | Path, kind: str, payload: dict[str, Any], tensors: dict[str
     write_atomically(Path(path), len(raw).to_bytes(8, "little"), raw, body)
 
 
-def load(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def load(path: str | Path, kind: str) -> tuple[Document, dict[str, Tensor]]:
     """Read a file written by ``save``; anything else is one clear ``ModelFileError``.
 
     Nothing in the file is executed. The header is read first, at most ``MAX_HEADER`` bytes; the tensor
@@ -99,7 +100,7 @@ def _containers(raw: bytes) -> int:
     return raw.count(b"[") + raw.count(b"{")
 
 
-def _parse(path: Path, raw: bytes | str) -> dict[str, Any]:
+def _parse(path: Path, raw: bytes | str) -> Document:
     try:
         table = json.loads(raw)
     except (ValueError, RecursionError):
@@ -109,7 +110,7 @@ def _parse(path: Path, raw: bytes | str) -> dict[str, Any]:
     return table
 
 
-def _read_header(path: Path, table: dict[str, Any], kind: str) -> dict[str, Any]:
+def _read_header(path: Path, table: Document, kind: str) -> Document:
     metadata = table.get("__metadata__")
     text = metadata.get(KEY) if isinstance(metadata, dict) else None
     if not isinstance(text, str):
@@ -132,7 +133,7 @@ def _read_header(path: Path, table: dict[str, Any], kind: str) -> dict[str, Any]
     return header
 
 
-def _body_length(path: Path, table: dict[str, Any]) -> int:
+def _body_length(path: Path, table: Document) -> int:
     """Where the last tensor ends, by the table of tensors."""
     try:
         entries = [entry for name, entry in table.items() if name != "__metadata__"]
@@ -141,7 +142,7 @@ def _body_length(path: Path, table: dict[str, Any]) -> int:
         raise ModelFileError(_foreign(path)) from None
 
 
-def _digest(table: dict[str, Any], body: Iterable[bytes]) -> str:
+def _digest(table: Document, body: Iterable[bytes]) -> str:
     """SHA-256 of the names, types and places of the tensors, and of their bytes."""
     layout = {name: entry for name, entry in table.items() if name != "__metadata__"}
     digest = hashlib.sha256(json.dumps(layout, sort_keys=True).encode())

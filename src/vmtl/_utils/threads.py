@@ -31,7 +31,7 @@ def check_device(device: str) -> None:
 
 @contextmanager
 def threads(count: int | None) -> Iterator[None]:
-    """Torch with ``count`` threads; as before when the last of several calls at once has ended."""
+    """Torch with ``count`` threads; the old number is back when the last of several concurrent calls has ended."""
     global _inside, _before
     if count is None:
         yield

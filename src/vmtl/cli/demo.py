@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,13 +16,13 @@ from vmtl.cli._support.weights import show_weights
 
 if TYPE_CHECKING:
     from vmtl._utils.types import Array
-    from vmtl.cli._support.loading import Estimator
     from vmtl.data.problem import Problem
+    from vmtl.estimators import MultiTaskEstimator
 
 #: Tasks side by side in one table, so that it fits a terminal of 80 columns.
 TASKS_PER_TABLE = 4
 #: Pairs of tasks in the table of who learns from whom.
-MOST_SHOWN = 6
+MOST_PAIRS = 6
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Trial:
     problem: Problem
     measure: str
     scores: dict[str, Array]
-    kept: Estimator
+    kept: MultiTaskEstimator
 
 
 def demo(
@@ -71,7 +71,7 @@ def show_trials(trials: list[Trial], method: str, out: Path, seconds: float, qui
     """Tables of scores and of who learns from whom, then what was seen and what to do next."""
     for trial in trials:
         show_scores(trial)
-        show_weights(f"{trial.problem.name}: who learns from whom", trial.kept, MOST_SHOWN)
+        show_weights(f"{trial.problem.name}: who learns from whom", trial.kept, MOST_PAIRS)
     note(f"{out}: the {method} model of {trials[0].problem.name}. {seconds:.0f} s.", quiet)
     for trial in trials:
         note(what_was_seen(trial, method), quiet)
@@ -84,7 +84,7 @@ def show_trials(trials: list[Trial], method: str, out: Path, seconds: float, qui
 
 
 def run_trials(kept: str, steps: int, seeds: int, out: Path, visible: bool) -> list[Trial]:
-    """Both embedded problems, with a word on what is to come and a progress bar."""
+    """Both embedded problems, with a sentence on what is to come and a progress bar."""
     from vmtl import METHODS, PRESETS
     from vmtl._utils.progress_bar import progress_bar
     from vmtl.datasets import load_digits_domains, load_rotated_digits
@@ -111,7 +111,7 @@ def run_trial(
 
     estimator = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
     scores: dict[str, list[list[float]]] = {name: [] for name in METHODS}
-    first: Estimator | None = None
+    first: MultiTaskEstimator | None = None
     for seed in range(seeds):
         split = random_split(problem, share, seed)
         train, test = problem.subset(split.train), problem.subset(split.test)
@@ -168,7 +168,7 @@ def what_was_seen(trial: Trial, method: str) -> str:
     return f"{trial.problem.name}, mean {trial.measure}: {method} {mean(method)} against {against}."
 
 
-def as_json(trial: Trial) -> dict[str, Any]:
+def as_json(trial: Trial) -> dict[str, object]:
     """A trial as plain data."""
     interval = getattr(trial.kept, "alpha_interval_", None)
     return {

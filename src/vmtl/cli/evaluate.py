@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vmtl.cli._support.console import show_json, show_table
-from vmtl.cli._support.options import Debug, Json, Labelled, ModelFile, UnknownTask
+from vmtl.cli._support.options import Debug, Json, LabelledTable, ModelFile, UnknownTask
 
 if TYPE_CHECKING:
     from vmtl.evaluation import Evidence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     model: ModelFile,
-    table: Labelled,
+    table: LabelledTable,
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
     target: Annotated[str | None, typer.Option(help="The target column, if it has another name.")] = None,
     unknown_task: UnknownTask = None,
@@ -48,15 +48,15 @@ def evaluate(
     )
 
 
-def score_rows(evidence: Evidence) -> list[dict[str, Any]]:
+def score_rows(evidence: Evidence) -> list[dict[str, object]]:
     """One dict per task that has rows, then one for all rows."""
     import numpy as np
 
     groups = [(evidence.tasks[t], evidence.rows(t)) for t in evidence.present]
-    scored = []
+    scored: list[dict[str, object]] = []
     for name, rows in [*groups, ("(all rows)", np.arange(len(evidence.y)))]:
         main = evidence.score(rows)
         scores = {k: v for k, v in evidence.scores(rows).items() if k != evidence.measure.lower()}
-        head: dict[str, Any] = {"task": name, "rows": len(rows), evidence.measure.lower(): main.value}
-        scored.append({**head, "low": main.low, "high": main.high, **scores})
+        interval = {evidence.measure.lower(): main.value, "low": main.low, "high": main.high}
+        scored.append({"task": name, "rows": len(rows), **interval, **scores})
     return scored

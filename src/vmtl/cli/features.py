@@ -29,14 +29,14 @@ def features(
     from vmtl.cli._support.files import check_output
     from vmtl.datasets import save_npz
     from vmtl.vision import extract_features, load_backbone
-    from vmtl.vision.transform import SCALINGS
+    from vmtl.vision.transform import PIXEL_SCALINGS
 
-    if scaling is not None and scaling not in SCALINGS:
-        raise ValueError(f"There is no scaling {scaling!r}; use {' or '.join(SCALINGS)}.")
+    if scaling is not None and scaling not in PIXEL_SCALINGS:
+        raise ValueError(f"There is no scaling {scaling!r}; use {' or '.join(PIXEL_SCALINGS)}.")
     check_output(out)
     network = load_backbone(backbone, weights=weights, n_threads=threads)
     if scaling is not None:
-        network = replace(network, transform=replace(SCALINGS[scaling], size=network.transform.size))
+        network = replace(network, transform=replace(PIXEL_SCALINGS[scaling], size=network.transform.size))
     done = extract_features(images, network, cache=cache, skip_broken=skip_broken, progress=not quiet)
     save_npz(done.problem, out)
     for path in done.broken:

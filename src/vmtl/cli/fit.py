@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vmtl.cli._support.console import command_line, note, show_json
-from vmtl.cli._support.options import Debug, Json, Kind, Labelled, Quiet, method_names
+from vmtl.cli._support.options import Debug, Json, Kind, LabelledTable, Quiet, method_names
 
 if TYPE_CHECKING:
-    from vmtl.cli._support.loading import Estimator
     from vmtl.data.problem import Problem
+    from vmtl.estimators import MultiTaskEstimator
 
 Missing = Annotated[str, typer.Option(help="Gaps in the features: impute or error.")]
 Preset = Annotated[
@@ -25,12 +25,12 @@ Option = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the estimator; may be repeated."),
 ]
-Checkpoint = Annotated[Path | None, typer.Option(help="Folder of checkpoints: a stopped run continues from it.")]
+CheckpointFolder = Annotated[Path | None, typer.Option(help="Folder of checkpoints: a stopped run continues from it.")]
 AtPrediction = Annotated[str, typer.Option(help="A task at prediction that was not in training: error or average.")]
 
 
 def fit(
-    table: Labelled,
+    table: LabelledTable,
     out: Annotated[Path, typer.Option(help="The model file to write, for example model.vmtl.")],
     task: Annotated[str, typer.Option(help="The column that says which task a row belongs to.")] = "domain",
     target: Annotated[str, typer.Option(help="The column to predict.")] = "label",
@@ -43,7 +43,7 @@ def fit(
     missing: Missing = "impute",
     unknown_task: AtPrediction = "error",
     option: Option = None,
-    checkpoint: Checkpoint = None,
+    checkpoint: CheckpointFolder = None,
     quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
@@ -57,8 +57,8 @@ def fit(
 
     check_output(out, table)
     problem = read_problem(table, task, target, kind, drop)
-    given = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed, "unknown_task": unknown_task}
-    model = make_model(problem, {**given, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
+    named = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed, "unknown_task": unknown_task}
+    model = make_model(problem, {**named, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
     for warning in warnings_about(problem):
         note(f"Warning: {warning}", quiet)
@@ -83,7 +83,7 @@ def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str]
     return problem
 
 
-def of_tables(problem: Problem, task: str, missing: str) -> dict[str, Any]:
+def of_tables(problem: Problem, task: str, missing: str) -> dict[str, object]:
     """Options for columns with names; an array is left as it is, unless it has gaps."""
     import numpy as np
 
@@ -92,15 +92,15 @@ def of_tables(problem: Problem, task: str, missing: str) -> dict[str, Any]:
     return {"missing": missing} if np.isnan(problem.X).any() else {}
 
 
-def make_model(problem: Problem, given: dict[str, Any], pairs: list[str] | None) -> Estimator:
+def make_model(problem: Problem, options: dict[str, Any], pairs: list[str] | None) -> MultiTaskEstimator:
     """The estimator for this kind of problem; what ``--set`` says has the last word."""
     from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
-    estimator: type[Estimator] = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
-    return estimator(**(given | parse_options(pairs or (), estimator().get_params())))
+    estimator: type[MultiTaskEstimator] = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
+    return estimator(**(options | parse_options(pairs or (), estimator().get_params())))
 
 
-def train(model: Estimator, problem: Problem, checkpoint: Path | None) -> float:
+def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None) -> float:
     """Fit, with tasks and classes named as the user wrote them; the seconds it took."""
     from vmtl.cli._support.loading import as_written
 
@@ -111,7 +111,7 @@ def train(model: Estimator, problem: Problem, checkpoint: Path | None) -> float:
     return time.perf_counter() - started
 
 
-def training_notes(problem: Problem, model: Estimator, task: str, target: str) -> dict[str, Any]:
+def training_notes(problem: Problem, model: MultiTaskEstimator, task: str, target: str) -> dict[str, object]:
     """What the model file says about its making; counts, names and a digest, no rows."""
     import platform
 

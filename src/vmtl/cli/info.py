@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vmtl._utils.messages import first_few
 from vmtl.cli._support.console import show_json, show_table
@@ -10,10 +10,10 @@ from vmtl.cli._support.options import Debug, Json, ModelFile
 from vmtl.cli._support.weights import show_weights
 
 if TYPE_CHECKING:
-    from vmtl.cli._support.loading import Estimator
+    from vmtl.estimators import MultiTaskEstimator
     from vmtl.inference.hyperparameters import Hyperparameters
 
-MOST_SHOWN, MOST_KERNELS = 12, 4
+MOST_ITEMS, MOST_KERNELS = 12, 4
 #: Parts of the document that are not facts of one line.
 APART = ("settings", "hyperparameters", "alpha", "beta", "sharing", "finding")
 
@@ -23,21 +23,21 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
     from vmtl.cli._support.loading import load_model
 
     fitted = load_model(model)
-    document = describe(fitted)
+    document = model_document(fitted)
     if json:
         show_json(document)
         return
     facts = [(name, in_one_cell(value)) for name, value in document.items() if name not in APART]
     show_table(str(model), ("", "value"), facts)
     show_table("What was inferred", ("", "value"), inferred(fitted.hyperparameters_))
-    show_weights("Who learns from whom (alpha)", fitted, MOST_SHOWN)
+    show_weights("Who learns from whom (alpha)", fitted, MOST_ITEMS)
 
 
-def describe(model: Estimator) -> dict[str, Any]:
+def model_document(model: MultiTaskEstimator) -> dict[str, object]:
     """A fitted model as plain data."""
     from vmtl.report import read_model
 
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "kind": "classification" if hasattr(model, "classes_") else "regression",
         "method": model.method,
         "preset": model.preset,
@@ -52,9 +52,9 @@ def describe(model: Estimator) -> dict[str, Any]:
     }
     document |= model.metadata_
     document["settings"] = model.settings_.to_json()
-    document["hyperparameters"] = model.hyperparameters_.to_json()
-    for name, values in model.hyperparameters_.to_tensors().items():
-        document["hyperparameters"].setdefault("structure", {})[name] = values.cpu().numpy().round(6).tolist()
+    tensors = model.hyperparameters_.to_tensors()
+    structure = {name: values.cpu().numpy().round(6).tolist() for name, values in tensors.items()}
+    document["hyperparameters"] = model.hyperparameters_.to_json() | ({"structure": structure} if structure else {})
     for name in ("alpha", "beta", "sharing"):
         document[name] = getattr(model, f"{name}_").to_numpy().round(6).tolist()
     finding = read_model(model)
@@ -82,4 +82,4 @@ def in_one_cell(value: object) -> str:
     """A value as text; long lists are cut."""
     if isinstance(value, dict):
         value = [f"{name}: {inner}" for name, inner in value.items()]
-    return first_few(value, MOST_SHOWN) if isinstance(value, list) else str(value)
+    return first_few(value, MOST_ITEMS) if isinstance(value, list) else str(value)

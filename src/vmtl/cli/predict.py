@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from vmtl._utils.types import Array, MatrixLike
-    from vmtl.cli._support.loading import Estimator
+    from vmtl.estimators import MultiTaskEstimator
 
 
 def predict(
@@ -57,13 +57,13 @@ def predict(
         typer.echo(csv_text(result), nl=False)
 
 
-def prediction_columns(model: Estimator, X: MatrixLike, tasks: Array) -> pd.DataFrame:
+def prediction_columns(model: MultiTaskEstimator, X: MatrixLike, tasks: Array) -> pd.DataFrame:
     """DataFrame: prediction, one probability per class, and total, aleatoric, epistemic."""
     import pandas as pd
 
     from vmtl import MultiTaskClassifier
 
-    columns: dict[str, Any] = {}
+    columns: dict[str, Array] = {}
     if isinstance(model, MultiTaskClassifier):
         probabilities = model.predict_proba(X, tasks=tasks)
         columns["prediction"] = model.classes_[probabilities.argmax(axis=1)]

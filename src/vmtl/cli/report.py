@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,8 @@ from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.options import Debug, Json, ModelFile, Quiet, UnknownTask
 
 if TYPE_CHECKING:
-    from vmtl.cli._support.loading import Estimator
     from vmtl.data.problem import Problem
+    from vmtl.estimators import MultiTaskEstimator
     from vmtl.evaluation import Evidence, Labelled
     from vmtl.report import Control
 
@@ -43,26 +43,24 @@ def report(
     from vmtl._utils.atomic_files import write_atomically
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.loading import load_model, target_name, task_name
-    from vmtl.report import render
 
     check_output(out, *(path for path in (model, data, train) if path is not None))
     if compare and train is None:
         raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
     fitted = load_model(model, unknown_task)
-    seen = look(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
+    content = predict_and_compare(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
-    facts = origin(fitted, model, data, train)
-    page = render(fitted, seen.evidence, seen.others, seen.control, facts, heading, seen.warnings, seen.worth)
+    page = content.render(fitted, origin(fitted, model, data, train), heading)
     write_atomically(out, page.encode())
     if json:
-        show_json({"out": str(out), **summary(seen.evidence), "warnings": seen.warnings})
-    for warning in seen.warnings:
+        show_json({"out": str(out), **summary(content.evidence), "warnings": content.warnings})
+    for warning in content.warnings:
         note(f"Warning: {warning}", quiet or json)
     note(f"{out}: {len(page) / 1e6:.1f} MB; open it in any browser.", quiet or json)
 
 
 @dataclass(frozen=True)
-class Seen:
+class PageContent:
     """What the page is about: predictions of the model and of others, the control, the structure's worth, warnings."""
 
     evidence: Evidence
@@ -71,9 +69,15 @@ class Seen:
     worth: dict[str, float] | None
     warnings: list[str]
 
+    def render(self, model: MultiTaskEstimator, facts: dict[str, object], heading: str) -> str:
+        """The page as text."""
+        from vmtl.report import render
 
-def look(
-    model: Estimator,
+        return render(model, self.evidence, self.others, self.control, facts, heading, self.warnings, self.worth)
+
+
+def predict_and_compare(
+    model: MultiTaskEstimator,
     data: Path,
     train: Path | None,
     task: str | None,
@@ -81,7 +85,7 @@ def look(
     wanted: list[str] | None,
     repeats: int,
     visible: bool,
-) -> Seen:
+) -> PageContent:
     """Predict the labelled rows; with training rows also fit what the model is compared with."""
     from vmtl.cli._support.loading import read_labelled
     from vmtl.evaluation import Labelled, count_repeated, gather, structure_worth_of
@@ -90,15 +94,15 @@ def look(
     test = Labelled(problem.X, labels, tasks)
     evidence = gather(model, test.X, test.y, test.tasks)
     if train is None:
-        return Seen(evidence, {}, None, None, seen_before(model, problem))
+        return PageContent(evidence, {}, None, None, seen_before(model, problem))
     training, train_tasks, train_labels = read_labelled(train, model, task, target)
     learned = Labelled(training.X, train_labels, train_tasks)
     warnings = repeated(count_repeated(model, evidence, learned, test), len(test.y))
     others, control = fit_others(model, evidence, learned, test, wanted, repeats, visible)
-    return Seen(evidence, others, control, structure_worth_of(model, learned), warnings)
+    return PageContent(evidence, others, control, structure_worth_of(model, learned), warnings)
 
 
-def summary(evidence: Evidence) -> dict[str, Any]:
+def summary(evidence: Evidence) -> dict[str, object]:
     """The number of rows and the main score over all of them."""
     return {"rows": len(evidence.y), evidence.measure.lower(): evidence.score(evidence.task >= 0).value}
 
@@ -111,7 +115,7 @@ def repeated(n: int, of: int) -> list[str]:
     return [f"{these} also among the training rows: the numbers are too good. Score rows that were not in training."]
 
 
-def seen_before(model: Estimator, problem: Problem) -> list[str]:
+def seen_before(model: MultiTaskEstimator, problem: Problem) -> list[str]:
     """What to say where a table is the training table, of which a model file keeps a digest."""
     from vmtl.cli._support.loading import digest
 
@@ -123,7 +127,7 @@ def seen_before(model: Estimator, problem: Problem) -> list[str]:
 
 
 def fit_others(
-    model: Estimator,
+    model: MultiTaskEstimator,
     evidence: Evidence,
     train: Labelled,
     test: Labelled,
@@ -145,12 +149,12 @@ def fit_others(
         return others, fit_control(model, train.X, train.y, train.tasks, refits, done=lambda: done("control"))
 
 
-def origin(model: Estimator, path: Path, data: Path, train: Path | None) -> dict[str, Any]:
+def origin(model: MultiTaskEstimator, path: Path, data: Path, train: Path | None) -> dict[str, object]:
     """Where everything on the page comes from."""
     from vmtl import __version__
 
     metadata = model.metadata_
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "model file": path.name,
         "method": f"{model.method} ({model.method_.name}), preset {model.preset}",
         "labelled rows": data.name,

@@ -7,17 +7,17 @@ from typing import Literal, get_args
 #: What makes q(z | x), see ``vmtl.model.encoders``.
 EncoderName = Literal["kernel", "linear", "noisy-linear", "mlp"]
 #: How the KL to a mixture is computed.
-Form = Literal["bound", "monte-carlo", "moment-matched", "weighted-sum"]
-FORMS: tuple[Form, ...] = get_args(Form)
+KLForm = Literal["bound", "monte-carlo", "moment-matched", "weighted-sum"]
+KL_FORMS: tuple[KLForm, ...] = get_args(KLForm)
 #: How mixing weights are found.
-Mode = Literal["gumbel", "learnable", "mean"]
+MixingMode = Literal["gumbel", "learnable", "mean"]
 #: Whether a mixture prior also moves the tasks it is mixed from.
 PriorGradient = Literal["detached", "both"]
 #: What a prediction is made of: draws of z and w (Eq. 12), the moments of the logits, or posterior means.
 Predictive = Literal["monte-carlo", "moment", "mean"]
 #: How the expected loss of training is computed: on draws of z and w, or with z integrated out.
-Estimator = Literal["sampled", "moment"]
+LossEstimator = Literal["sampled", "moment"]
 #: Where mixing weights start: from the evidence of the rows, or uniform.
-Relatedness = Literal["evidence", "uniform"]
+InitialRelatedness = Literal["evidence", "uniform"]
 #: Whether tasks count alike in the objective, or by their rows.
 TaskWeight = Literal["tasks", "rows"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, get_args
 
 from vmtl.config.choices import (
     EncoderName,
-    Estimator,
-    Form,
-    Mode,
+    InitialRelatedness,
+    KLForm,
+    LossEstimator,
+    MixingMode,
     Predictive,
     PriorGradient,
-    Relatedness,
     TaskWeight,
 )
 from vmtl.config.schedules import SCHEDULES, Schedule
@@ -20,7 +21,7 @@ from vmtl.config.schedules import SCHEDULES, Schedule
 
 @dataclass(frozen=True)
 class Settings:
-    """How a method is trained and read.
+    """How a method is trained, and how it predicts.
 
     Schedules are ``(name, *numbers)``, see ``vmtl.config.schedules``. docs/presets.md lists the values of every preset.
 
@@ -49,8 +50,8 @@ class Settings:
     kl_form : {"bound", "monte-carlo", "moment-matched", "weighted-sum"}, default="bound"
         How the KL to a mixture is computed.
     mixing : {"gumbel", "learnable", "mean"}, default="gumbel"
-        Mixing weights by the Gumbel-Softmax, by a softmax without noise, or even. Where they are inferred: of the
-        average of all readings of the tasks, of the most probable one, or even.
+        Mixing weights by the Gumbel-Softmax, by a softmax without noise, or even. Where they are inferred from the
+        rows: averaged over all structures of the tasks, those of the most probable structure, or even.
     tie_mixing : bool, default=False
         One set of mixing weights for w and z; where beta is trained on its own it prefers tasks with many rows.
     prior_gradient_w, prior_gradient_z : {"detached", "both"}, default="detached", "both"
@@ -101,13 +102,13 @@ class Settings:
     dropout: float = 0.0
     scale_input: bool = True
     select: bool = True
-    relatedness: Relatedness = "evidence"
+    relatedness: InitialRelatedness = "evidence"
     logit_scale: float | None = None
     initial_w_scale: float = 0.1
     # priors
     sharing: float | None = None
-    kl_form: Form = "bound"
-    mixing: Mode = "gumbel"
+    kl_form: KLForm = "bound"
+    mixing: MixingMode = "gumbel"
     tie_mixing: bool = False
     prior_gradient_w: PriorGradient = "detached"
     prior_gradient_z: PriorGradient = "both"
@@ -115,7 +116,7 @@ class Settings:
     bayesian_z: bool = True
     bayesian_w: bool = True
     # objective
-    estimator: Estimator = "moment"
+    estimator: LossEstimator = "moment"
     n_z: int = 2
     n_w: int = 4
     tau: Schedule = ("linear", 1.0, 0.5, 1.0)
@@ -170,12 +171,12 @@ class Settings:
             given.setdefault("refine", True)
         return replace(self, **given)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """The settings as JSON can hold them."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Settings:
+    def from_json(cls, data: Mapping[str, Any]) -> Settings:
         """The settings of ``to_json``; names that this version does not know are left out."""
         known = {field.name for field in fields(cls)}
         values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data.items() if k in known}
@@ -187,12 +188,12 @@ TRAINING_OPTIONS = ("kl_form", "n_z", "n_w", "max_steps", "learning_rate", "batc
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "encoder": get_args(EncoderName),
-    "kl_form": get_args(Form),
-    "mixing": get_args(Mode),
+    "kl_form": get_args(KLForm),
+    "mixing": get_args(MixingMode),
     "prior_gradient_w": get_args(PriorGradient),
     "prior_gradient_z": get_args(PriorGradient),
-    "relatedness": get_args(Relatedness),
-    "estimator": get_args(Estimator),
+    "relatedness": get_args(InitialRelatedness),
+    "estimator": get_args(LossEstimator),
     "task_weight": get_args(TaskWeight),
     "predictive": get_args(Predictive),
 }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vmtl._utils.json_values import Document
 from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels, as_numbers, column_kind
@@ -84,7 +85,7 @@ class TablePreprocessor:
         """``fit`` and ``transform`` of the same rows."""
         return self.fit(table).transform(table)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+    def state(self) -> tuple[dict[str, object], dict[str, Array]]:
         """All that was learned, as a JSON-able dict and named arrays; ``from_state`` is the way back."""
         document = {
             "version": STATE_VERSION,
@@ -101,7 +102,7 @@ class TablePreprocessor:
         }
 
     @classmethod
-    def from_state(cls, document: dict[str, Any], arrays: dict[str, Array]) -> TablePreprocessor:
+    def from_state(cls, document: Document, arrays: dict[str, Array]) -> TablePreprocessor:
         """Rebuild a fitted preprocessor: it transforms every row exactly as the stored one did."""
         if document["version"] > STATE_VERSION:
             raise ValueError("The table preprocessing was stored by a newer vmtl; install that version.")

@@ -54,7 +54,7 @@ def read_split_document(path: str | Path) -> SplitDocument:
     return SplitDocument(tuple(labels), tuple(labels.values()), len(lines))
 
 
-def plain_path(path: object) -> str:
+def normalised_path(path: object) -> str:
     """A path as documents are compared: forward slashes, underscores for blanks, no leading ``./``."""
     return str(PurePosixPath(str(path).replace("\\", "/").replace(" ", "_")))
 
@@ -63,8 +63,8 @@ def match_paths(problem: Problem, paths: Iterable[str]) -> tuple[Array, tuple[st
     """The rows whose ``problem.paths`` are named, in the order named, and the names that match no row."""
     if problem.paths is None:
         raise ValueError(f"{problem.name} has no paths to match a split document with; use random_split.")
-    row_of = {plain_path(place): row for row, place in enumerate(problem.paths)}
-    matches = [(row_of.get(plain_path(path)), path) for path in paths]
+    row_of = {normalised_path(place): row for row, place in enumerate(problem.paths)}
+    matches = [(row_of.get(normalised_path(path)), path) for path in paths]
     rows = np.array([row for row, _ in matches if row is not None], dtype=np.intp)
     return rows, tuple(path for row, path in matches if row is None)
 
@@ -87,19 +87,14 @@ def document_split(problem: Problem, folder: str | Path, percent: int, *, unmatc
     """
     if unmatched not in ("error", "report"):
         raise ValueError(f'unmatched is {unmatched!r}; choose "error" or "report".')
-    folders = {plain_path(child.name): child for child in Path(folder).iterdir() if child.is_dir()}
+    folders = {normalised_path(child.name): child for child in Path(folder).iterdir() if child.is_dir()}
     sides: dict[str, list[Array]] = {"train": [], "test": []}
     missing: list[str] = []
     for name in problem.task_names:
-        if plain_path(name) not in folders:
+        if normalised_path(name) not in folders:
             raise ValueError(f"{folder} has no folder for task {name!r}, only {sorted(folders)}; check the path.")
         for side, parts in sides.items():
-            file = folders[plain_path(name)] / f"{side}_{percent}.txt"
-            if not file.is_file():
-                raise ValueError(f"{file} does not exist; give a percentage that the documents have.")
-            document = read_split_document(file)
-            rows, lost = match_paths(problem, document.paths)
-            _check_labels(problem, rows, document, lost, file)
+            rows, lost = _document_rows(problem, folders[normalised_path(name)] / f"{side}_{percent}.txt")
             parts.append(rows)
             missing += lost
     if missing and unmatched == "error":
@@ -111,6 +106,16 @@ def document_split(problem: Problem, folder: str | Path, percent: int, *, unmatc
     if both := np.intersect1d(train, test).size:
         raise ValueError(f"{both} rows of {folder} are in training and in test; repair the documents.")
     return Split(train, test, tuple(missing))
+
+
+def _document_rows(problem: Problem, file: Path) -> tuple[Array, tuple[str, ...]]:
+    """The rows that a document names, and its lines that match none."""
+    if not file.is_file():
+        raise ValueError(f"{file} does not exist; give a percentage that the documents have.")
+    document = read_split_document(file)
+    rows, lost = match_paths(problem, document.paths)
+    _check_labels(problem, rows, document, lost, file)
+    return rows, lost
 
 
 def _check_labels(problem: Problem, rows: Array, document: SplitDocument, lost: Sequence[str], file: Path) -> None:
@@ -136,9 +141,8 @@ def random_split(
 ) -> Split:
     """Draw ``fraction`` of every task for training, in proportion to its classes, and test on the rest.
 
-    Every class of a task gets at least one training row. Rows of one ``problem.groups`` value, or without
-    groups rows with equal bytes, stay on one side. ``nested``: with one seed, the training rows of a smaller
-    fraction are among those of a larger one. ``rows``: divide only these. In regression any row may be drawn.
+    Every class of a task gets at least one training row; in regression any row may be drawn. Rows of one
+    ``problem.groups`` value, or without groups rows with equal bytes, stay on one side.
 
     Parameters
     ----------
@@ -147,7 +151,7 @@ def random_split(
     fraction : float in (0, 1)
         The share of every task that is for training.
     seed : int, default=0
-        Where the draw comes from.
+        The seed of the draw.
     nested : bool, default=False
         With one seed, training rows of a smaller fraction are among those of a larger one.
     keep_duplicates_together : bool, default=True
@@ -155,19 +159,25 @@ def random_split(
     rows : array of row numbers, default=None
         Divide only these rows; None is all.
     """
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction is {fraction}; choose a number between 0 and 1.")
-    chosen = np.arange(problem.n_rows) if rows is None else np.sort(np.asarray(rows))
+    _check_fraction(fraction)
+    chosen = _chosen(problem, rows)
     rng = np.random.default_rng([seed] if nested else [seed, round(fraction * 1e9)])
     group = _groups(problem, chosen, keep_duplicates_together)
     target = problem.y[chosen] if problem.is_classification else np.zeros(len(chosen), dtype=np.intp)
-    train_groups = []
-    for t in range(problem.n_tasks):
-        task_rows = np.flatnonzero(problem.task[chosen] == t)
-        if task_rows.size:
-            train_groups.append(_prefix(group[task_rows], target[task_rows], fraction, rng))
+    by_task = (np.flatnonzero(problem.task[chosen] == t) for t in range(problem.n_tasks))
+    train_groups = [_prefix(group[rows], target[rows], fraction, rng) for rows in by_task if rows.size]
     train = np.isin(group, np.concatenate(train_groups))
     return Split(chosen[train], chosen[~train])
+
+
+def _check_fraction(fraction: float) -> None:
+    if not 0 < fraction < 1:
+        raise ValueError(f"fraction is {fraction}; choose a number between 0 and 1.")
+
+
+def _chosen(problem: Problem, rows: Array | None) -> Array:
+    """Sorted numbers of the rows to divide; None is all."""
+    return np.arange(problem.n_rows) if rows is None else np.sort(np.asarray(rows))
 
 
 def _groups(problem: Problem, rows: Array, keep_duplicates_together: bool) -> Array:
@@ -204,11 +214,11 @@ def kfold(problem: Problem, n_splits: int, seed: int = 0, *, rows: Array | None 
     n_splits : int
         The number of folds.
     seed : int, default=0
-        Where the draw comes from.
+        The seed of the draw.
     rows : array of row numbers, default=None
         Divide only these rows; None is all.
     """
-    chosen = np.arange(problem.n_rows) if rows is None else np.sort(np.asarray(rows))
+    chosen = _chosen(problem, rows)
     group = _groups(problem, chosen, keep_duplicates_together=True)
     names, first = np.unique(group, return_index=True)
     if not 2 <= n_splits <= len(names):
@@ -233,10 +243,9 @@ def holdout(problem: Problem, fraction: float, seed: int = 0, *, rows: Array | N
     fraction : float in (0, 1)
         The share of the rows that is set aside.
     seed : int, default=0
-        Where the draw comes from.
+        The seed of the draw.
     rows : array of row numbers, default=None
         Divide only these rows; None is all.
     """
-    if not 0 < fraction < 1:
-        raise ValueError(f"fraction is {fraction}; choose a number between 0 and 1.")
+    _check_fraction(fraction)
     return random_split(problem, 1 - fraction, seed, rows=rows)

@@ -6,6 +6,9 @@ import numpy as np
 
 from vmtl._utils.types import Array
 
+#: The angles that regression on rotated digits has as targets, in degrees.
+ANGLES = tuple(range(0, 91, 10))
+
 
 def rotate_images(images: Array, degrees: Array) -> Array:
     """(n, h, w) images in [0, 1] as float32, each turned counter-clockwise by its angle; corners become 0."""

@@ -6,10 +6,9 @@ import numpy as np
 
 from vmtl._utils.types import Array
 from vmtl.data.problem import Problem
-from vmtl.datasets._rotation import rotate_images
+from vmtl.datasets._rotation import ANGLES, rotate_images
 
 TILTS = (0, 20, 40, 60)
-ANGLES = tuple(range(0, 91, 10))
 
 
 def load_digits_domains(seed: int = 0) -> Problem:

@@ -106,7 +106,7 @@ def _only_domains(spec: ImageSet, base: Path) -> Problem:
     domains = [name for name in subfolders(base) if spec.domain(name)]
     if not domains:
         there = quoted(subfolders(base)) or "no folder"
-        raise ValueError(f"{base} is no {spec.name}: expected folders {_domain_names(spec)}, found {there}; check it.")
+        raise ValueError(f"{base} is not {spec.name}: expected folders {_domain_names(spec)}, found {there}; check it.")
     whole = image_folder(base)
     kept = np.isin(whole.task, [whole.task_names.index(name) for name in domains if name in whole.task_names])
     return _renumbered(whole.subset(np.flatnonzero(kept)))

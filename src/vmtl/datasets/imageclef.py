@@ -38,7 +38,7 @@ def load_imageclef(root: str | Path, *, lists: str | Path | None = None, allow_i
     """Read the set as it is distributed, or ``<root>/<domain>/<class>/*.jpg``, or a feature file.
 
     Distributed are the folders ``c``, ``i``, ``p`` and ``b`` and ``list/cList.txt`` to ``list/bList.txt``. A few
-    images of Pascal are listed under two classes, a bus and a car say; they are a row of each, as 50 per class need.
+    images of Pascal are listed under two classes, a bus and a car say; they are one row of each.
 
     Parameters
     ----------

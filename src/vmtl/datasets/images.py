@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from vmtl.data.problem import Problem
-from vmtl.data.splits import plain_path, read_path_labels
+from vmtl.data.splits import normalised_path, read_path_labels
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 
@@ -59,7 +59,7 @@ def image_lists(
         The name of the problem; the folder's name if None.
     """
     base = existing_folder(root, "the images that the list files name")
-    folders = {plain_path(name): name for name in subfolders(base)}
+    folders = {normalised_path(name): name for name in subfolders(base)}
     entries: list[tuple[str, str, int]] = []
     for task, files in lists.items():
         lines = dict.fromkeys(line for file in files for line in read_path_labels(file))
@@ -81,8 +81,8 @@ def _below(folders: Mapping[str, str], path: str) -> str:
     """A listed path from the first of ``folders`` on, spelled as on disk; the path itself where it holds none."""
     parts = path.replace("\\", "/").split("/")
     for i, part in enumerate(parts[:-1]):
-        if plain_path(part) in folders:
-            return "/".join([folders[plain_path(part)], *parts[i + 1 :]])
+        if normalised_path(part) in folders:
+            return "/".join([folders[normalised_path(part)], *parts[i + 1 :]])
     return path
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,29 +43,31 @@ def load_npz(
     name : str, default=None
         The name of the problem; the file's name if None.
     """
+    check_kind_of_target(kind)
+    file = Path(path)
+    arrays = _read_arrays(file, features, needed=(task, target))
+    y, class_names = _number_target(arrays[target], arrays.get("classes"), kind)
+    index, task_names = _number_names(arrays[task], arrays.get("domains"))
+    further = {key: arrays.get(key) for key in ("paths", "groups")}
+    return Problem(name or file.stem, arrays["X"], y, index, task_names, class_names, **further)
+
+
+def check_kind_of_target(kind: str) -> None:
+    """One of ``KINDS``."""
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")
-    file = Path(path)
+
+
+def _read_arrays(file: Path, features: str | Path | None, needed: Iterable[str]) -> dict[str, Array]:
+    """The arrays of a file by name; ``X`` may be in a .npy file beside it."""
     with np.load(file, allow_pickle=False) as archive:
-        arrays = {key: archive[key] for key in archive.files if key != "X" or features is None}
-    for key in (task, target):
+        arrays: dict[str, Array] = {key: archive[key] for key in archive.files if key != "X" or features is None}
+    for key in needed:
         if key not in arrays:
             raise ValueError(f"{file} has no array {key!r}, only {sorted(arrays)}; name it in load_npz.")
-    X = arrays.get("X")
-    if X is None:
-        X = open_features(features or file.with_suffix(".npy"))
-    y, class_names = _target(arrays[target], arrays.get("classes"), kind)
-    index, task_names = _names(arrays[task], arrays.get("domains"))
-    return Problem(
-        name=name or file.stem,
-        X=X,
-        y=y,
-        task=index,
-        task_names=task_names,
-        class_names=class_names,
-        paths=arrays.get("paths"),
-        groups=arrays.get("groups"),
-    )
+    if "X" not in arrays:
+        arrays["X"] = open_features(features or file.with_suffix(".npy"))
+    return arrays
 
 
 def open_features(path: str | Path) -> Array:
@@ -126,15 +128,15 @@ def save_npz(problem: Problem, path: str | Path) -> None:
         np.savez(stream, **arrays)
 
 
-def _target(y: Array, classes: Array | None, kind: str) -> tuple[Array, tuple[str, ...] | None]:
+def _number_target(y: Array, classes: Array | None, kind: str) -> tuple[Array, tuple[str, ...] | None]:
     is_class = classes is not None or y.dtype.kind != "f" if kind == "auto" else kind == "classification"
     if not is_class:
         return y.astype(np.float32), None
-    index, names = _names(y, classes)
+    index, names = _number_names(y, classes)
     return index, names
 
 
-def _names(values: Array, names: Array | None) -> tuple[Array, tuple[str, ...]]:
+def _number_names(values: Array, names: Array | None) -> tuple[Array, tuple[str, ...]]:
     """Indices and names: ``values`` index ``names``, or without names are numbered in sorted order."""
     if names is not None:
         return values.astype(np.int64), tuple(str(name) for name in names)

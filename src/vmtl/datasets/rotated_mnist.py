@@ -10,9 +10,8 @@ import numpy as np
 from vmtl._utils.types import Array
 from vmtl.data.problem import Problem
 from vmtl.data.splits import Split
-from vmtl.datasets._rotation import rotate_images
+from vmtl.datasets._rotation import ANGLES, rotate_images
 
-ANGLES = tuple(range(0, 91, 10))
 _MAGIC = {"images": 2051, "labels": 2049}
 
 
@@ -32,31 +31,15 @@ def load_rotated_mnist(
     percent : float, default=0.1
         Percent of the rotated images that are for training.
     seed : int, default=0
-        Where the draw comes from.
+        The seed of the draw.
     n_test : int, default=10000
         Test images of all tasks together.
     """
     images, digit = read_idx(root, "images"), read_idx(root, "labels")
     if len(images) != len(digit):
         raise ValueError(f"{root} has {len(images)} images but {len(digit)} labels; get both files again.")
-    n_test_task = n_test // 10
-    rng = np.random.default_rng([seed, round(percent * 1e6)])
-    rows: dict[str, list[Array]] = {"train": [], "test": []}
-    angles: dict[str, list[Array]] = {"train": [], "test": []}
-    for d in range(10):
-        of_digit = rng.permutation(np.flatnonzero(digit == d))
-        n_train = round(percent / 100 * len(of_digit) * len(ANGLES))
-        if not 0 < n_train <= len(of_digit) - n_test_task:
-            raise ValueError(
-                f"percent={percent} and n_test={n_test} ask for {n_train} training and {n_test_task} test "
-                f"images of the {len(of_digit)} of digit {d}; choose numbers that fit."
-            )
-        for side, part in (("train", of_digit[:n_train]), ("test", of_digit[n_train : n_train + n_test_task])):
-            rows[side].append(part)
-            angles[side].append(rng.permutation(np.resize(rng.permutation(ANGLES), len(part))))
-    image = np.concatenate(rows["train"] + rows["test"])
-    angle = np.concatenate(angles["train"] + angles["test"])
-    n_train = sum(map(len, rows["train"]))
+    train, test = _draw_rotations(digit, percent, n_test, np.random.default_rng([seed, round(percent * 1e6)]))
+    image, angle = np.concatenate([train, test], axis=1)
     problem = Problem(
         name=f"rotated_mnist_{percent:g}",
         X=rotate_images(images[image] / np.float32(255), angle).reshape(len(image), -1),
@@ -66,7 +49,27 @@ def load_rotated_mnist(
         paths=np.array([f"train/{i:05d}@{a}" for i, a in zip(image, angle, strict=True)]),
         groups=image,
     )
+    n_train = train.shape[1]
     return problem, Split(np.arange(n_train), np.arange(n_train, len(image)))
+
+
+def _draw_rotations(digit: Array, percent: float, n_test: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Image numbers and angles (2, n) for training and for test; every angle as often as the others."""
+    n_test_task = n_test // 10
+    sides: tuple[list[Array], list[Array]] = ([], [])
+    for d in range(10):
+        of_digit = rng.permutation(np.flatnonzero(digit == d))
+        n_train = round(percent / 100 * len(of_digit) * len(ANGLES))
+        if not 0 < n_train <= len(of_digit) - n_test_task:
+            raise ValueError(
+                f"percent={percent} and n_test={n_test} ask for {n_train} training and {n_test_task} test "
+                f"images of the {len(of_digit)} of digit {d}; choose numbers that fit."
+            )
+        for side, images in zip(sides, np.split(of_digit[: n_train + n_test_task], [n_train]), strict=True):
+            angles = rng.permutation(np.resize(rng.permutation(ANGLES), len(images)))
+            side.append(np.stack([images, angles]))
+    train, test = (np.concatenate(side, axis=1) for side in sides)
+    return train, test
 
 
 def read_idx(root: str | Path, kind: str, part: str = "train") -> Array:

@@ -41,52 +41,49 @@ def make_task_groups(
     correlation: float = 0.9,
     label_noise: float = 0.05,
 ) -> SyntheticTasks:
-    """Draw y = argmax_c (w_tc . x), x ~ N(0, I), and exchange ``label_noise`` of the training labels.
+    """Draw y = argmax_c (w_tc . x), x ~ N(0, I), and exchange some of the training labels.
 
-    w_t = sqrt(rho) g + sqrt(1 - rho) e_t, where g is the group's weights, e_t those of the task alone, both N(0, I),
-    and rho = ``correlation``: weights correlate at rho within a group and at 0 across. An adversarial task
-    has weights of the first group and its labels flipped, c to C - 1 - c. ``n_rows``: least and most training
-    rows of a task; ``n_test``: test rows of each, without label noise.
+    w_t = sqrt(rho) g + sqrt(1 - rho) e_t with g of the group and e_t of the task alone, both N(0, I): weights correlate
+    at rho within a group. An adversarial task has weights of the first group and its labels flipped, c to C - 1 - c.
 
     Parameters
     ----------
     seed : int, default=0
-        Where the draw comes from.
-    n_groups : int, default=2
-        Groups of related tasks.
-    tasks_per_group : int, default=5
-        Tasks of each group.
-    unrelated : int, default=1
-        Tasks that have nothing to do with any other.
-    adversarial : int, default=1
-        Tasks of the first group whose labels are flipped.
-    n_features : int, default=20
-        D, the columns of X.
-    n_classes : int, default=4
-        C, the number of classes.
-    n_rows : pair of int, default=(8, 40)
-        Least and most training rows of a task.
-    n_test : int, default=200
-        Test rows of a task, without label noise.
-    correlation : float in [0, 1], default=0.9
-        rho, how alike the weights of a group are.
-    label_noise : float in [0, 1), default=0.05
-        The share of the training labels that are exchanged.
+        The seed of the draw.
+    n_groups, tasks_per_group : int, default=2, 5
+        Groups of related tasks, and the tasks of each.
+    unrelated, adversarial : int, default=1, 1
+        Tasks that have nothing to do with any other, and tasks whose labels are flipped.
+    n_features, n_classes : int, default=20, 4
+        D, the columns of X, and C.
+    n_rows, n_test : pair of int, int, default=(8, 40), 200
+        Least and most training rows of a task; its test rows, without label noise.
+    correlation, label_noise : float in [0, 1], default=0.9, 0.05
+        rho, how alike the weights of a group are; the share of training labels that are exchanged, below 1.
     """
     if not 0 <= correlation <= 1 or not 0 <= label_noise < 1:
         raise ValueError("Choose a correlation from 0 to 1 and a label_noise from 0 to below 1.")
     rng = np.random.default_rng(seed)
-    kinds = [*np.repeat(np.arange(n_groups), tasks_per_group), *[UNRELATED] * unrelated]
-    group = np.array([*kinds, *[ADVERSARIAL] * adversarial], dtype=np.int64)
+    group = _group_of_tasks(n_groups, tasks_per_group, unrelated, adversarial)
     weights = _weights(group, n_groups, (n_classes, n_features), correlation, rng)
-    parts = [_draw_task(w, n_rows, n_test, label_noise, rng) for w in weights]
+    return _gather([_draw_task(w, n_rows, n_test, label_noise, rng) for w in weights], group, weights)
+
+
+def _group_of_tasks(n_groups: int, tasks_per_group: int, unrelated: int, adversarial: int) -> Array:
+    """(T,) the group of each task, groups first."""
+    counts = [*[tasks_per_group] * n_groups, unrelated, adversarial]
+    return np.repeat([*range(n_groups), UNRELATED, ADVERSARIAL], counts)
+
+
+def _gather(parts: list[tuple[Array, Array, int]], group: Array, weights: Array) -> SyntheticTasks:
+    """The drawn tasks as one problem with its split."""
     problem = Problem(
         name="task_groups",
         X=np.concatenate([X for X, *_ in parts]).astype(np.float32),
         y=np.concatenate([y for _, y, _ in parts]),
         task=np.repeat(np.arange(len(parts)), [len(y) for _, y, _ in parts]),
         task_names=_task_names(group),
-        class_names=tuple(f"class_{c}" for c in range(n_classes)),
+        class_names=tuple(f"class_{c}" for c in range(weights.shape[1])),
     )
     train = np.concatenate([np.arange(len(y)) < n_train for _, y, n_train in parts])
     return SyntheticTasks(problem, Split(np.flatnonzero(train), np.flatnonzero(~train)), group, weights)

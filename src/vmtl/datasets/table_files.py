@@ -12,7 +12,7 @@ from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels, first_odd, slips
 from vmtl.data.problem import Problem
-from vmtl.datasets.npz import KINDS, load_npz
+from vmtl.datasets.npz import check_kind_of_target, load_npz
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,28 +50,43 @@ def read_table(
     name : str, default=None
         The name of the problem; the file's name if None.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}.")
+    check_kind_of_target(kind)
     file = Path(path)
     if file.suffix.lower() == ".npz" and file.is_file():
         if drop or groups:
             raise ValueError(f"{file} is an array, whose columns have no names to drop or group by; use a table.")
         return load_npz(file, task=task, target=target if _has(file, target) else "y", kind=kind, name=name)
     table = read_frame(file)
-    needed = {task: "task (--task COLUMN)", target: "target (--target COLUMN)"}
-    needed |= dict.fromkeys(drop, "drop (--drop COLUMN)") | ({groups: "groups"} if groups else {})
-    _check_columns(file, table, needed)
+    X = _feature_columns(file, table, task, target, drop, groups)
+    group = table[groups] if groups else None
+    return _problem_of_columns(name or file.stem, X, table[task], table[target], kind, group)
+
+
+def _feature_columns(
+    file: Path, table: pd.DataFrame, task: str, target: str, drop: Sequence[str], groups: str | None
+) -> pd.DataFrame:
+    """The table without the columns that were named, which must be there; task and target must have no gaps."""
+    named = {task: "task (--task COLUMN)", target: "target (--target COLUMN)"}
+    named |= dict.fromkeys(drop, "drop (--drop COLUMN)") | ({groups: "groups"} if groups else {})
+    _check_columns(file, table, named)
     _check_gaps(file, table, (task, target))
-    task_names, task_index = np.unique(as_levels(table[task]).astype(str), return_inverse=True)
-    y, class_names = _target(table[target], kind)
+    return table.drop(columns=list(named)).reset_index(drop=True)
+
+
+def _problem_of_columns(
+    name: str, X: pd.DataFrame, task: pd.Series, target: pd.Series, kind: str, groups: pd.Series | None
+) -> Problem:
+    """Tasks and classes numbered in the order of their names."""
+    task_names, task_index = np.unique(as_levels(task).astype(str), return_inverse=True)
+    y, class_names = _encode_target(target, kind)
     return Problem(
-        name=name or file.stem,
-        X=table.drop(columns=list(needed)).reset_index(drop=True),
+        name=name,
+        X=X,
         y=y,
         task=task_index.astype(np.int64),
         task_names=tuple(task_names.tolist()),
         class_names=class_names,
-        groups=None if groups is None else as_levels(table[groups]).astype(str),
+        groups=None if groups is None else as_levels(groups).astype(str),
     )
 
 
@@ -143,7 +158,7 @@ def _separator(file: Path) -> str:
     return max(",;\t", key=header.count)
 
 
-def _target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...] | None]:
+def _encode_target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...] | None]:
     from pandas.api import types
 
     numeric = types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype)
@@ -163,8 +178,8 @@ def _target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...] | None
         values = column.to_numpy(dtype=np.float64)
         if not np.isfinite(values).all():
             raise ValueError(f"Target {column.name!r} holds an infinite value; replace or remove it.")
-        few = len(np.unique(values)) <= MOST_CLASSES and bool((values == np.round(values)).all())
-        if kind == "regression" or (kind == "auto" and not few):
+        names_classes = len(np.unique(values)) <= MOST_CLASSES and bool((values == np.round(values)).all())
+        if kind == "regression" or (kind == "auto" and not names_classes):
             return values.astype(np.float32), None
         levels, index = np.unique(values, return_inverse=True)
         return index.astype(np.int64), tuple(as_levels(_series(levels)).tolist())

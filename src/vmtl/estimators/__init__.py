@@ -3,4 +3,7 @@
 from vmtl.estimators.classifier import MultiTaskClassifier
 from vmtl.estimators.regressor import MultiTaskRegressor
 
+#: Either of the two, for annotations.
+MultiTaskEstimator = MultiTaskClassifier | MultiTaskRegressor
+
 __all__ = ["MultiTaskClassifier", "MultiTaskRegressor"]

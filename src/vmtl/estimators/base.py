@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 import torch
@@ -157,22 +157,20 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, InputValidationMixin):
     ) -> tuple[Fitted, int]:
         """The fitted model and the seed it came from, which an interrupted run's checkpoint may have chosen."""
         hooks: list[Hook] = []
-        resume = None
-        keeper: Any = nullcontext()
+        keeper: Checkpoint | None = None
         if checkpoint is not None:
             kind = {"estimator": type(self).__name__, "dtype": self.dtype, "early_stopping": bool(self.early_stopping)}
             run = fingerprint({"method": asdict(method), **settings.to_json(), **kind}, list(arrays))
             keeper = Checkpoint(checkpoint, run, seed, free_seed=self.random_state is None)
-            resume = keeper.resume
             hooks.append(keeper)
         if callback is not None:
             hooks.append(lambda trainer, progress: callback(progress))
-        with keeper, progress_bar("Training", visible=bool(self.verbose)) as show:
+        with keeper or nullcontext(), progress_bar("Training", visible=bool(self.verbose)) as show:
             hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total))
-            if checkpoint is not None:
+            if keeper is not None:  # an interrupted run's, if nobody chose one
                 seed = keeper.seed
             train, held_out = hold_out(rows, seed) if self.early_stopping else (rows, None)
-            callbacks = Callbacks(resume, hooks)
+            callbacks = Callbacks(None if keeper is None else keeper.resume, hooks)
             return fit(method, settings, train, seed, held_out=held_out, callbacks=callbacks), seed
 
     # -- predicting ------------------------------------------------------------------------------------

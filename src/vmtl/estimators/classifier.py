@@ -78,7 +78,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     verbose : int, default=0
         1 shows a progress bar on standard error.
     random_state : int, RandomState instance or None, default=None
-        Where all draws come from; an int makes a fit repeatable to the bit.
+        The source of all random draws; an int makes a fit repeatable to the bit.
     class_weight : dict or "balanced", default=None
         Weight of every class, which multiplies ``sample_weight``; "balanced" gives all classes the same total.
 

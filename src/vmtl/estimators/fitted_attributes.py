@@ -65,7 +65,7 @@ class FittedAttributesMixin:
     def positions_(self) -> pd.DataFrame:
         """DataFrame (T, Q): where the tasks lie by their representations, the longest axis first.
 
-        Squared distances are in units of the variance within classes; no column says that no task stands out.
+        Squared distances are in units of the variance within classes; there is no column where no task stands out.
         """
         import pandas as pd
 

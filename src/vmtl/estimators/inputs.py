@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
@@ -14,6 +14,8 @@ from vmtl._utils.types import Array, MatrixLike, VectorLike
 if TYPE_CHECKING:
     import pandas as pd
 
+#: What a user passed, before it is known to be anything.
+Unchecked: TypeAlias = Any
 #: Numbers of one part of X at prediction: what is converted or copied at a time.
 PART_CELLS = 2**23
 #: Largest number that X may hold: squares, sums over columns and their inverses stay finite.
@@ -43,7 +45,7 @@ def check_range(X: Array, names: Array | None, dtype: str) -> None:
     )
 
 
-def check_kind(X: Any) -> None:
+def check_kind(X: Unchecked) -> None:
     """What no model can read: arrays of dates or complex numbers, tables whose columns cannot be told apart."""
     kind = getattr(getattr(X, "dtype", None), "kind", None)
     if kind in ("m", "M"):
@@ -76,14 +78,14 @@ def row_slices(X: MatrixLike) -> list[slice]:
     return [slice(start, min(start + size, shape[0])) for start in range(0, shape[0], size)] or [slice(None)]
 
 
-def take_rows(X: Any, part: slice) -> MatrixLike:
+def take_rows(X: Unchecked, part: slice) -> MatrixLike:
     """Some rows of an array, a sparse matrix or a DataFrame."""
     if hasattr(X, "iloc"):
         return X.iloc[part]
     return (X.tocsr() if hasattr(X, "tocsr") else X)[part]
 
 
-def needs_table(X: Any, missing: str) -> bool:
+def needs_table(X: Unchecked, missing: str) -> bool:
     """Whether X has columns that are not numbers, or gaps that are to be filled."""
     if missing == "impute":
         return True
@@ -97,7 +99,7 @@ def _is_text(column: pd.Series) -> bool:
     return any(isinstance(value, str) for value in column.head(1000))
 
 
-def as_table(X: Any) -> pd.DataFrame:
+def as_table(X: Unchecked) -> pd.DataFrame:
     """X as a DataFrame with text column names."""
     import pandas as pd
 
@@ -109,7 +111,7 @@ def as_table(X: Any) -> pd.DataFrame:
     return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
 
 
-def column_or_error(X: Any, column: Hashable) -> tuple[pd.DataFrame, Array]:
+def column_or_error(X: Unchecked, column: Hashable) -> tuple[pd.DataFrame, Array]:
     """X without its task column, and that column."""
     if not hasattr(X, "columns"):
         raise ValueError(f"task_column={column!r} needs X to be a DataFrame; pass tasks=... instead.")
@@ -119,7 +121,7 @@ def column_or_error(X: Any, column: Hashable) -> tuple[pd.DataFrame, Array]:
     return X.drop(columns=[column]), np.asarray(X[column], dtype=object)
 
 
-def task_values(tasks: Any, n_rows: int) -> Array:
+def task_values(tasks: Unchecked, n_rows: int) -> Array:
     """One hashable task label per row, as an object array; in a list, a tuple is one label."""
     if isinstance(tasks, str) or not hasattr(tasks, "__len__"):
         raise ValueError(f"tasks must be one label per row, a 1-d array; got {tasks!r}.")
@@ -137,7 +139,7 @@ def task_values(tasks: Any, n_rows: int) -> Array:
     return values
 
 
-def check_no_empty_task(tasks: Any) -> None:
+def check_no_empty_task(tasks: Unchecked) -> None:
     """A category without rows is a task that cannot be learned."""
     if hasattr(tasks, "cat"):
         empty = [value for value in tasks.cat.categories if not (tasks == value).any()]
@@ -145,7 +147,7 @@ def check_no_empty_task(tasks: Any) -> None:
             raise ValueError(f"Task {empty[0]!r} has no rows; drop it with tasks.cat.remove_unused_categories().")
 
 
-def unique_tasks(values: Array) -> list[Any]:
+def unique_tasks(values: Array) -> list[Hashable]:
     """The distinct task labels, sorted where they can be sorted, else in order of appearance."""
     distinct = list(dict.fromkeys(values.tolist()))
     try:
@@ -154,7 +156,7 @@ def unique_tasks(values: Array) -> list[Any]:
         return distinct
 
 
-def encode_tasks(values: Array, known: list[Any], allow_unknown: bool) -> Array:
+def encode_tasks(values: Array, known: Sequence[Hashable], allow_unknown: bool) -> Array:
     """Index of each label in ``known``; unknown ones are -1, or an error that names them."""
     place = {label: index for index, label in enumerate(known)}
     codes = np.array([place.get(value, -1) for value in values], dtype=np.int64)
@@ -198,7 +200,7 @@ def check_targets(y: VectorLike) -> Array:
     return values
 
 
-def label_to_json(value: Any) -> str | int | float | bool:
+def label_to_json(value: object) -> str | int | float | bool:
     """A label as JSON can hold it, or an error."""
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, str | int | float | bool):

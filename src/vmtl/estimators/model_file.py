@@ -2,70 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from vmtl._utils.json_values import Document
 from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.config.settings import Settings
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs import label_to_json
-from vmtl.inference.fitted import from_file, to_json, to_tensors
-from vmtl.methods import UnknownMethodError, get_method, method_id
+from vmtl.inference.fitted import from_file
+from vmtl.methods import BUILT_IN, METHODS, UnknownMethodError, get_method, method_id
+from vmtl.model.method import MODEL_CHOICES
 
-Estimator = TypeVar("Estimator")
+if TYPE_CHECKING:
+    from vmtl.estimators.base import BaseMultiTask
+
+EstimatorT = TypeVar("EstimatorT", bound="BaseMultiTask")
 #: Random numbers that a model may keep for its predictions.
 MAX_DRAWS = 2**27
 
 
-def describe(estimator: Any) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def describe(estimator: BaseMultiTask) -> tuple[dict[str, object], dict[str, Tensor]]:
     """What a model file holds of a fitted estimator."""
     parameters = {**estimator.get_params(deep=False), "method": method_id(estimator.method)}
     payload = {
         "estimator": type(estimator).__name__,
-        "parameters": _plain_parameters(parameters),
+        "parameters": _parameters_to_json(parameters),
         "settings": estimator.settings_.to_json(),
         "tasks": [label_to_json(task) for task in estimator.tasks_],
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])) or None,
         "seed": estimator.seed_,
-        **to_json(estimator._fitted),
+        **estimator._fitted.to_json(),
         "preprocessor": None,
     }
+    if parameters["method"] not in BUILT_IN:  # another program may know another method by this id
+        payload["method"] = {name: getattr(estimator.method_, name) for name in MODEL_CHOICES}
     if hasattr(estimator, "classes_"):
         payload["classes"] = [label_to_json(label) for label in estimator.classes_]
         payload["classes_dtype"] = _dtype_name(estimator.classes_.dtype)
     else:
         payload["y_mean"], payload["y_scale"] = estimator.y_mean_, estimator.y_scale_
-    tensors = to_tensors(estimator._fitted)
+    tensors = estimator._fitted.to_tensors()
     if estimator.preprocessor_ is not None:
         payload["preprocessor"], arrays = estimator.preprocessor_.state()
         tensors.update({f"preprocessor.{name}": torch.from_numpy(np.array(a)) for name, a in arrays.items()})
     return payload, tensors
 
 
-def _plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+def _parameters_to_json(parameters: Mapping[str, object]) -> dict[str, object]:
     """The constructor's arguments as JSON can hold them; class weights as pairs, since JSON keys are text."""
-    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
-    if not isinstance(plain["random_state"], int):
-        plain["random_state"] = None
-    if isinstance(weights := plain.get("class_weight"), dict):
-        plain["class_weight"] = {"pairs": [[label_to_json(label), label_to_json(w)] for label, w in weights.items()]}
-    return plain
+    values = {name: value.item() if isinstance(value, np.generic) else value for name, value in parameters.items()}
+    if not isinstance(values["random_state"], int):
+        values["random_state"] = None
+    if isinstance(weights := values.get("class_weight"), dict):
+        values["class_weight"] = {"pairs": [[label_to_json(label), label_to_json(w)] for label, w in weights.items()]}
+    return values
 
 
-def _dtype_name(dtype: Any) -> str:
+def _dtype_name(dtype: np.dtype[Any]) -> str:
     """The kind of labels; the width of text follows from the labels."""
     return "U" if dtype.kind == "U" else str(dtype.str)
 
 
-def rebuild(kind: type[Estimator], payload: dict[str, Any], tensors: dict[str, Tensor], path: str) -> Estimator:
+def rebuild(kind: type[EstimatorT], payload: Document, tensors: dict[str, Tensor], path: str) -> EstimatorT:
     """The estimator of class ``kind`` that ``describe`` described."""
+    _check_method(payload, path)
     try:
-        estimator: Estimator = _rebuild(kind, payload, tensors)
+        estimator: EstimatorT = _rebuild(kind, payload, tensors)
         _try_out(estimator)
     except UnknownMethodError as error:
         name = error.name[:80]
@@ -88,7 +97,23 @@ def rebuild(kind: type[Estimator], payload: dict[str, Any], tensors: dict[str, T
     return estimator
 
 
-def _rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor]) -> Any:
+def _check_method(payload: Document, path: str) -> None:
+    """A method from outside that has the id of the file's is also declared as the file's was."""
+    parameters, declared = payload.get("parameters"), payload.get("method")
+    name = parameters.get("method") if isinstance(parameters, dict) else None
+    if not isinstance(name, str) or name in BUILT_IN or name not in METHODS or not isinstance(declared, dict):
+        return
+    for choice in MODEL_CHOICES:
+        there, here = declared.get(choice), getattr(METHODS[name], choice)
+        if choice in declared and there != here:
+            raise ModelFileError(
+                f"{path} was fitted by another method {name!r} than the one that is registered here: its {choice} is "
+                f"{repr(there)[:80]}, not {here!r}; register the file's method with "
+                f"vmtl.register_method({name!r}, ..., replace=True) before you load it."
+            )
+
+
+def _rebuild(kind: type[EstimatorT], payload: Document, tensors: dict[str, Tensor]) -> EstimatorT:
     parameters = {**payload["parameters"], "device": "cpu"}  # the machine that trained may have had another
     if isinstance(parameters.get("class_weight"), dict):
         parameters["class_weight"] = dict(parameters["class_weight"]["pairs"])
@@ -115,14 +140,14 @@ def _rebuild(kind: type[Any], payload: dict[str, Any], tensors: dict[str, Tensor
     return estimator
 
 
-def _classes(labels: list[Any], dtype: str) -> Array:
+def _classes(labels: Sequence[object], dtype: str) -> Array:
     labels = [label_to_json(label) for label in labels]
     if dtype not in ("U", "|O") and np.dtype(dtype).kind not in "biufmM":
         raise ValueError(f"labels of type {dtype!r}")
     return np.asarray(labels, dtype=np.dtype(dtype))
 
 
-def _try_out(estimator: Any) -> None:
+def _try_out(estimator: BaseMultiTask) -> None:
     """Sizes agree with each other, and a row of zeros has a prediction."""
     estimator._check_parameters()
     mask, settings = estimator._fitted.model.class_mask, estimator.settings_

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from vmtl._utils.threads import check_device, check_threads
-from vmtl.config.choices import EncoderName, Form, Mode, Predictive
+from vmtl.config.choices import EncoderName, KLForm, MixingMode, Predictive
 from vmtl.config.presets import get_preset
 from vmtl.config.settings import Settings
 from vmtl.model.method import Method
@@ -51,8 +51,8 @@ class Parameters:
     encoder: EncoderName | None = None
     latent_dim: int | None = None
     sharing: float | None = None
-    kl_form: Form | None = None
-    mixing: Mode | None = None
+    kl_form: KLForm | None = None
+    mixing: MixingMode | None = None
     tie_mixing: bool | None = None
     bayesian_z: bool | None = None
     bayesian_w: bool | None = None

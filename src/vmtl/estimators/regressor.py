@@ -72,7 +72,7 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
     verbose : int, default=0
         1 shows a progress bar on standard error.
     random_state : int, RandomState instance or None, default=None
-        Where all draws come from; an int makes a fit repeatable to the bit.
+        The source of all random draws; an int makes a fit repeatable to the bit.
 
     Attributes
     ----------

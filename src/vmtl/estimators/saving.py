@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self, cast
 
 from sklearn.utils.validation import check_is_fitted
 
 from vmtl._utils import tensor_files
 from vmtl.estimators import model_file
 
+if TYPE_CHECKING:
+    from vmtl.estimators.base import BaseMultiTask
+
 
 class SavingMixin:
-    """``save`` and ``load``."""
+    """``save`` and ``load`` of an estimator."""
 
-    def save(self, path: str | Path, *, metadata: dict[str, Any] | None = None) -> None:
+    def save(self, path: str | Path, *, metadata: Mapping[str, object] | None = None) -> None:
         """Write the fitted model to one file: safetensors with a JSON header, never pickle.
 
         Parameters
@@ -25,7 +29,7 @@ class SavingMixin:
             Anything JSON can hold that should travel with the model; ``load`` gives it as ``metadata_``.
         """
         check_is_fitted(self)
-        payload, tensors = model_file.describe(self)
+        payload, tensors = model_file.describe(cast("BaseMultiTask", self))
         payload["metadata"] = getattr(self, "metadata_", {}) if metadata is None else metadata
         tensor_files.save(path, "model", payload, tensors)
 
@@ -46,4 +50,5 @@ class SavingMixin:
         payload, tensors = tensor_files.load(path, "model")
         if payload.get("estimator") != cls.__name__:
             raise tensor_files.ModelFileError(f"{path} holds a {payload.get('estimator')}; load it with that class.")
-        return model_file.rebuild(cls, payload, tensors, str(path))
+        estimator = model_file.rebuild(cast("type[BaseMultiTask]", cls), payload, tensors, str(path))
+        return cast("Self", estimator)

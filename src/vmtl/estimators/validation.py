@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -43,7 +42,7 @@ class InputValidationMixin(Parameters, BaseEstimator):  # type: ignore[misc]
             check_no_empty_task(tasks)
         check_kind(X)
         X = self._preprocess(X, reset)
-        options: dict[str, Any] = {
+        options: dict[str, object] = {
             "reset": reset,
             "accept_sparse": "csr",
             "dtype": [np.float64, np.float32, np.float16],

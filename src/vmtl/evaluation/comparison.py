@@ -20,7 +20,7 @@ from vmtl.evaluation.intervals import LEVEL, Interval, of_mean
 from vmtl.evaluation.references import REFERENCES, fit_reference
 from vmtl.methods import METHODS
 
-#: Methods that stand for 'every task alone' and 'all rows in one pot'.
+#: The methods that learn every task alone, and all rows as one task.
 ALONE, POOLED = "stl", "pooled"
 Verdict = Literal["helped", "hurt", "no clear difference"]
 
@@ -101,7 +101,7 @@ def compare(
 
 
 def gains(evidence: Evidence, alone: Evidence) -> list[Gain]:
-    """Paired differences of every task that has rows; an interval off 0 is a help or a harm.
+    """Paired differences of every task that has rows; where the interval leaves out 0, the others helped or hurt.
 
     Parameters
     ----------
@@ -160,9 +160,9 @@ def count_repeated(model: BaseMultiTask, evidence: Evidence, train: Labelled, te
     test : Labelled
         Rows to score.
     """
-    seen, asked = (_digests(_problem(model, evidence, side)) for side in (train, test))
-    known = set(seen)
-    return sum(digest in known for digest in asked)
+    of_train, of_test = (_digests(_problem(model, evidence, side)) for side in (train, test))
+    known = set(of_train)
+    return sum(digest in known for digest in of_test)
 
 
 def _digests(rows: Problem) -> Iterator[bytes]:

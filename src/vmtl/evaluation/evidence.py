@@ -1,4 +1,4 @@
-"""A model's predictions on labelled rows, and all that is read off them."""
+"""A model's predictions on labelled rows, and their scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vmtl.evaluation.intervals import Interval, of_root_mean, of_share
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Predictions on n labelled rows of T tasks.
+    """Predictions on n labelled rows of T tasks; not the marginal likelihood that ``vmtl.inference`` calls evidence.
 
     y : (n,) class numbers, or real targets; task : (n,) index into ``tasks``.
     p : (n, C) probabilities, None in regression; mean, std : (n,) of the prediction, None in classification.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -47,7 +46,7 @@ class LinearPrediction:
     p: Array | None
     mean: Array | None
     std: Array | None
-    chosen: dict[str, Any]
+    chosen: dict[str, float | str]
 
 
 def scale_by_norm(train: Array, test: Array) -> tuple[Array, Array]:
@@ -88,16 +87,16 @@ def fit_reference(design: Design, train: Problem, test: Problem, C: float | None
     """
     fit = _classify if train.is_classification else _regress
     rows = {name: _rotated(design, train, test, scale) for name, scale in SCALINGS.items()}
-    chosen: dict[str, Any] = {"C": C, "scaling": "norm"}
+    scaling = "norm"
     if C is None:
         losses = _losses(design, train, {name: a for name, (a, _) in rows.items()}, seed)
         scaling, C = min(losses, key=lambda key: losses[key])
-        chosen = {"C": C, "scaling": scaling}
-    a, b = rows[chosen["scaling"]]
-    p = fit(design, a, train, b, test.task, chosen["C"])
+    chosen: dict[str, float | str] = {"C": C, "scaling": scaling}
+    a, b = rows[scaling]
+    p = fit(design, a, train, b, test.task, C)
     if train.is_classification:
         return LinearPrediction(p, None, None, chosen)
-    residual = np.sqrt(_losses(design, train, {chosen["scaling"]: a}, seed, grid=(chosen["C"],)).popitem()[1])
+    residual = np.sqrt(_losses(design, train, {scaling: a}, seed, grid=(C,)).popitem()[1])
     return LinearPrediction(None, p, np.full(len(p), max(residual, 1e-12)), chosen)
 
 
@@ -122,29 +121,29 @@ def _rotated(
 
 
 def _classify(design: Design, a: Array, train: Problem, b: Array, task: Array, C: float) -> Array:
-    """(n, C) probabilities; a class without training rows where a model looks has probability 0."""
+    """(n, C) probabilities; a class of which a model has no training rows has probability 0."""
     p = np.zeros((len(b), train.n_classes))
-    for rows, asked in _parts(design, train.task, task):
+    for rows, predicted in _parts(design, train.task, task):
         y = train.y[rows]
         if len(np.unique(y)) < 2:
-            p[asked, y[0]] = 1.0
-        elif len(asked):
+            p[predicted, y[0]] = 1.0
+        elif len(predicted):
             model = LogisticRegression(C=C, max_iter=2000, tol=1e-6).fit(a[rows], y)
-            p[np.ix_(asked, model.classes_)] = model.predict_proba(b[asked])
+            p[np.ix_(predicted, model.classes_)] = model.predict_proba(b[predicted])
     return p
 
 
 def _regress(design: Design, a: Array, train: Problem, b: Array, task: Array, C: float) -> Array:
     """(n,) predictions in the unit of y."""
     mean = np.zeros(len(b))
-    for rows, asked in _parts(design, train.task, task):
-        if len(asked):
-            mean[asked] = Ridge(alpha=1 / C).fit(a[rows], train.y[rows].astype(np.float64)).predict(b[asked])
+    for rows, predicted in _parts(design, train.task, task):
+        if len(predicted):
+            mean[predicted] = Ridge(alpha=1 / C).fit(a[rows], train.y[rows].astype(np.float64)).predict(b[predicted])
     return mean
 
 
 def _parts(design: Design, train_task: Array, test_task: Array) -> list[tuple[Array, Array]]:
-    """Training rows of every model and the rows that it predicts; a task without any asks the pooled model."""
+    """Training rows of every model and the rows that it predicts; a task without any gets that of all rows."""
     if not design.separate:
         return [(np.arange(len(train_task)), np.arange(len(test_task)))]
     present = np.unique(train_task)

@@ -33,7 +33,14 @@ def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float
     """
     inferred = model.hyperparameters_
     structure, scale, unit, level = inferred.structure, inferred.scale, inferred.unit, inferred.task_level
-    if structure is None or structure.covariance is None or scale is None or unit is None or level is None or len(model.tasks_) < 3:
+    if (
+        structure is None
+        or structure.covariance is None
+        or scale is None
+        or unit is None
+        or level is None
+        or len(model.tasks_) < 3
+    ):
         return None
     rows = merge_duplicates(_feature_rows(model, train))
     rows = rows.take(subsample_rows(rows, MAX_ROWS, model.seed_))

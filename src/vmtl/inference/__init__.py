@@ -1,1 +1,1 @@
-"""How posteriors are found: exactly, or by gradient steps; and what they say about new rows."""
+"""How posteriors are found: exactly, or by gradient steps; and what they predict for new rows."""

@@ -1,4 +1,4 @@
-"""What inference leaves behind, and its way to and from the tensors of a file."""
+"""The result of inference, and its way to and from the tensors of a file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from vmtl._utils.canonical import make_canonical
+from vmtl._utils.json_values import Document
 from vmtl._utils.shape_checks import check_fits
 from vmtl.config import schedules
 from vmtl.config.settings import Settings
@@ -43,29 +44,26 @@ class Fitted:
         make_canonical(self.feature_map)
         make_canonical(self.model)
 
+    def to_tensors(self) -> dict[str, Tensor]:
+        """All tensors by name."""
+        parts = {
+            "features": self.feature_map.state_dict(),
+            "model": self.model.state_dict(),
+            "history": {name: torch.stack(getattr(self.history, name)) for name in History.TERMS},
+            "structure": self.hyperparameters.to_tensors(),
+        }
+        return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
 
-def to_tensors(fitted: Fitted) -> dict[str, Tensor]:
-    """All tensors of a fitted model by name."""
-    history = fitted.history
-    parts = {
-        "features": fitted.feature_map.state_dict(),
-        "model": fitted.model.state_dict(),
-        "history": {name: torch.stack(getattr(history, name)) for name in History.TERMS},
-        "structure": fitted.hyperparameters.to_tensors(),
-    }
-    return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
-
-
-def to_json(fitted: Fitted) -> dict[str, Any]:
-    """Everything else."""
-    return {"history": fitted.history.numbers(), "hyperparameters": fitted.hyperparameters.to_json()}
+    def to_json(self) -> dict[str, object]:
+        """All that is no tensor."""
+        return {"history": self.history.numbers(), "hyperparameters": self.hyperparameters.to_json()}
 
 
 def from_file(
     method: Method,
     settings: Settings,
     is_classification: bool,
-    plain: dict[str, Any],
+    document: Document,
     tensors: dict[str, Tensor],
 ) -> Fitted:
     """The fitted model that ``to_tensors`` and ``to_json`` describe; 0.1.0 wrote no hyperparameters."""
@@ -75,9 +73,9 @@ def from_file(
 
     feature_map = from_tensors(part("features"))
     model = _load_model(method, settings, is_classification, feature_map, part("model"))
-    history = _load_history(plain["history"], part("history"), model.n_tasks)
-    if "hyperparameters" in plain:
-        hyperparameters = Hyperparameters.from_file(plain["hyperparameters"], part("structure"), model.n_tasks)
+    history = _load_history(document["history"], part("history"), model.n_tasks)
+    if "hyperparameters" in document:
+        hyperparameters = Hyperparameters.from_file(document["hyperparameters"], part("structure"), model.n_tasks)
     else:
         hyperparameters = recover_hyperparameters(feature_map, model, history)
     return Fitted(feature_map, model.requires_grad_(False), history, hyperparameters)

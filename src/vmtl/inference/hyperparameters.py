@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
-from typing import Any
 
 from torch import Tensor
 
+from vmtl._utils.json_values import Document
 from vmtl.model.mixing import MAX_TASKS, TaskStructure
 
 
@@ -44,7 +44,7 @@ class Hyperparameters:
     learning_rate_factor: float | None = None
     structure: TaskStructure | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """All but the structure, as JSON can hold it."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "structure"}
 
@@ -55,7 +55,7 @@ class Hyperparameters:
         return {name: value for name, value in vars(self.structure).items() if value is not None}
 
     @classmethod
-    def from_file(cls, numbers: dict[str, Any], tensors: dict[str, Tensor], n_tasks: int) -> Hyperparameters:
+    def from_file(cls, numbers: Document, tensors: dict[str, Tensor], n_tasks: int) -> Hyperparameters:
         """What ``to_json`` and ``to_tensors`` gave; names that this version does not know are ignored."""
         known = {field.name for field in fields(cls)} - {"structure"}
         structure = _structure_from(tensors, n_tasks) if tensors else None
@@ -64,7 +64,9 @@ class Hyperparameters:
 
 def _structure_from(tensors: dict[str, Tensor], n_tasks: int) -> TaskStructure:
     """The structure of ``n_tasks`` tasks that has these tensors, or a ValueError that says what is wrong with them."""
-    known: dict[str, Tensor | None] = {field.name: tensors[field.name] for field in fields(TaskStructure) if field.name in tensors}
+    known: dict[str, Tensor | None] = {
+        field.name: tensors[field.name] for field in fields(TaskStructure) if field.name in tensors
+    }
     for field in fields(TaskStructure):
         if field.default is MISSING and field.name not in known:
             if n_tasks <= MAX_TASKS or field.name not in ("alpha", "covariance"):
@@ -73,7 +75,7 @@ def _structure_from(tensors: dict[str, Tensor], n_tasks: int) -> TaskStructure:
     for name, value in known.items():
         if value is not None and not _has_one_number_per_task(name, value.shape, n_tasks):
             raise ValueError(f"{name} of the structure does not have one number per task")
-    return TaskStructure(**known)
+    return TaskStructure(**known)  # type: ignore[arg-type]
 
 
 def _has_one_number_per_task(name: str, shape: tuple[int, ...], n_tasks: int) -> bool:

@@ -1,4 +1,15 @@
-"""Predictions of a fitted model: Monte Carlo (Eq. 12), moment or mean; and where the uncertainty comes from.
+"""Predictions of a fitted model (Eq. 12), and where their uncertainty comes from.
+
+p(y | x) ~ 1/(L M) sum_l sum_m p(y | z^l, w^m),   z^l ~ q(z | x), w^m ~ q(w_t)
+
+where
+    z^l = draws of ``model.encoder(features)`` (G, L, B, K), L = ``predict_z``
+    w^m = draws of ``Predictor.q_w`` (T, C, K + 1) as draws of the logits given z, M = ``predict_w``
+    p(y | z, w) = softmax(s0 w . [z; 1]); in regression N(s0 w . [z; 1], sigma_t^2)
+
+Where we depart from the paper: this average is ``predictive="monte-carlo"``. The default, ``"moment"``, draws nothing:
+it takes mean and variance of the logits in closed form (``vmtl.model.logits.logit_moments``) and shrinks the mean by
+the variance; ``"mean"`` takes the means of z and w alone.
 
 Rows run in zero-padded blocks of one fixed shape, and random numbers are shared by all rows, so that a
 prediction does not depend on batch size, row order or what else is predicted, but for the rounding of a matrix product,
@@ -11,7 +22,6 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -210,5 +220,5 @@ def entropy(p: Tensor) -> Tensor:
     return -torch.xlogy(p, p).sum(-1)
 
 
-def _numpy_dtype(dtype: torch.dtype) -> Any:
+def _numpy_dtype(dtype: torch.dtype) -> type[np.float32] | type[np.float64]:
     return np.float64 if dtype == torch.float64 else np.float32

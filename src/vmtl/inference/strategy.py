@@ -16,6 +16,7 @@ from vmtl.inference.variational.run import Callbacks
 from vmtl.model.method import Method
 from vmtl.model.model import effective_method
 
+
 class Strategy(Protocol):
     """A way from rows to a fitted model."""
 
@@ -36,7 +37,7 @@ def fit(
     held_out: Rows | None = None,
     callbacks: Callbacks | None = None,
 ) -> Fitted:
-    """The posterior of ``method`` given raw rows; rows ``held_out`` say when to stop."""
+    """The posterior of ``method`` given raw rows; rows ``held_out`` decide when to stop."""
     method, data = effective_method(method, settings), TrainingData.of(rows, held_out)
     strategy = choose_strategy(method, settings)
     return strategy.fit(method, settings, data, seed, callbacks or Callbacks())

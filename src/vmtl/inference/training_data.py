@@ -1,4 +1,4 @@
-"""The rows of a fit, in the forms in which its steps look at them."""
+"""The rows of a fit, in the forms that its steps need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vmtl.inference.features.maps import apply_map
 class TrainingData:
     """Raw columns, or after ``through`` their features."""
 
-    rows: Rows  # all of them, as gradient steps see them
+    rows: Rows  # all of them, for gradient steps
     distinct: Rows  # duplicates merged into their weights: no row may help to predict its own copy when left out
     held_out: Rows | None = None  # kept from training, for early stopping
 

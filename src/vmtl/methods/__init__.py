@@ -60,8 +60,9 @@ def _is_id(name: object) -> bool:
     return isinstance(name, str) and name.isidentifier() and name == name.lower() and not name.startswith("_")
 
 
-_BUILT_IN = discover(list(__path__), __name__)
-_REGISTERED: dict[str, Method] = dict(_BUILT_IN)
+#: The methods of this package; nothing replaces them.
+BUILT_IN: Mapping[str, Method] = MappingProxyType(discover(list(__path__), __name__))
+_REGISTERED: dict[str, Method] = dict(BUILT_IN)
 #: Every method by its id; ``register_method`` adds to it.
 METHODS: Mapping[str, Method] = MappingProxyType(_REGISTERED)
 
@@ -96,8 +97,8 @@ def register_method(name: str, method: Method, *, replace: bool = False) -> None
     if not isinstance(method, Method):
         raise TypeError(f"register_method takes a vmtl.Method; got {type(method).__name__}.")
     known = _REGISTERED.get(name, method)
-    if known != method and (name in _BUILT_IN or not replace):
-        remedy = "choose another id" if name in _BUILT_IN else "choose another id, or pass replace=True"
+    if known != method and (name in BUILT_IN or not replace):
+        remedy = "choose another id" if name in BUILT_IN else "choose another id, or pass replace=True"
         raise ValueError(f"{name!r} is already the method {known.name}; {remedy}.")
     _REGISTERED[name] = method
 

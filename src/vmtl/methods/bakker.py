@@ -1,6 +1,6 @@
 """Bakker and Heskes: one Gaussian prior over all tasks' classifiers, learned by EM.
 
-Reading taken: shared deterministic encoder, Gaussian q(w), a diagonal Gaussian prior per class whose mean
+Our reading: shared deterministic encoder, Gaussian q(w), a diagonal Gaussian prior per class whose mean
 and variance are set by a closed-form M step between gradient steps.
 """
 

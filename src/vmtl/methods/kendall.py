@@ -1,6 +1,6 @@
 """Kendall et al.: losses weighted by each task's learned homoscedastic uncertainty.
 
-Reading taken: shared encoder, deterministic classifiers; classification uses exp(-s) loss + s / 2, regression
+Our reading: shared encoder, deterministic classifiers; classification uses exp(-s) loss + s / 2, regression
 is a Gaussian likelihood with learned noise per task, which is their regression form.
 """
 

@@ -1,6 +1,6 @@
 """Long et al.: multilinear relationship networks.
 
-Reading taken: shared encoder, one task-specific layer (the classifier) with a tensor-normal prior whose
+Our reading: shared encoder, one task-specific layer (the classifier) with a tensor-normal prior whose
 task, class and feature covariances are updated in closed form; everything else is a point estimate.
 """
 

@@ -1,6 +1,6 @@
 """Qian et al.: Kendall's weights and a variational information bottleneck on the shared representation.
 
-Reading taken: Gaussian z with KL to a learned marginal r(z), deterministic classifiers.
+Our reading: Gaussian z with KL to a learned marginal r(z), deterministic classifiers.
 """
 
 from vmtl.model.method import Method

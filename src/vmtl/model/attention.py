@@ -1,4 +1,4 @@
-"""Label-aware cross attention (Eq. 10): what every other task says about a row.
+"""Label-aware cross attention (Eq. 10): for a row, an average over the rows of each other task that have its label.
 
 f(x_tn, D_i) = softmax(x_tn . D_ic^T / sqrt(d)) D_ic
 
@@ -29,7 +29,7 @@ class Attention:
     """softmax over the rows j of task i of x_n . x_j / sqrt(d), restricted to rows with the label of n.
 
     Features are fixed, so the weights are computed once per fit. A task never attends to itself. ``support`` (n, T)
-    says which tasks have something to say about a row.
+    marks the tasks that have rows with the label of a row.
     """
 
     def __init__(self, rows: Rows, bandwidth: float = 0.1) -> None:
@@ -48,9 +48,9 @@ class Attention:
             self._stored[by_class[real]] = weights[real]
 
     def mix(self, values: Tensor, index: Tensor, tasks: Tensor | None = None) -> Tensor:
-        """The average of ``values`` (n, F) that task i offers each row of ``index`` (B,): (B, T, F).
+        """The average of ``values`` (n, F) over task i, for each row of ``index`` (B,): (B, T, F).
 
-        ``tasks`` (B, I) says which tasks each row asks, all if not given. Rows only attend to rows of their own
+        ``tasks`` (B, I) are the tasks that each row needs, all if None. Rows only attend to rows of their own
         class (all are of one class in regression), so the average is a batch of small matrix products, one for
         each class and task. An affine layer commutes with it, since the weights sum to 1: mixing its outputs
         equals applying it to mixed inputs, and no (T, T, N, D) tensor is built.

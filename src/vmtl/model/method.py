@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from vmtl.model.priors import W_PRIORS, Z_PRIORS
@@ -84,10 +84,10 @@ class Method:
             ("head", self.head, ("direct", "amortised")),
             ("weighting", self.weighting, tuple(WEIGHTINGS)),
         )
-        for field, given, allowed in choices:
-            if given not in allowed:
+        for field, value, allowed in choices:
+            if value not in allowed:
                 names = ", ".join(map(repr, allowed))
-                raise ValueError(f"{self.name}: {field} must be one of {names}; got {given!r}.")
+                raise ValueError(f"{self.name}: {field} must be one of {names}; got {value!r}.")
 
     @property
     def mixes(self) -> bool:
@@ -103,3 +103,7 @@ class Method:
     def mixes_w(self) -> bool:
         """Whether there are mixing weights alpha."""
         return self.prior_w is not None and W_PRIORS[self.prior_w].mixes
+
+
+#: The fields that decide what a model is; the others are words about it.
+MODEL_CHOICES = tuple(field.name for field in fields(Method) if field.name not in ("name", "summary", "reference"))

@@ -8,9 +8,9 @@ where
     tau = ``tau``, a number that a schedule lowers
     alpha = what ``sample`` returns, (T, T); beta likewise
 
-Where we depart from the paper: one draw sits on few of many tasks, so the mean of ceil(T / 8) draws is taken; log pi
-may start where the evidence points (``start_from``) instead of at uniform weights; a fitted model reports
-softmax(log pi).
+Where we depart from the paper: one draw has nearly all its weight on few tasks, so the mean of ceil(T / 8) draws is
+taken; log pi may start at weights that were inferred from the rows (``start_from``) instead of at uniform ones; a
+fitted model reports softmax(log pi).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from vmtl.config.choices import Mode
+from vmtl.config.choices import MixingMode
 from vmtl.model.parameter_groups import ParameterGroups
 
 #: Most tasks whose mixing weights are a table; those of more are even.
@@ -49,14 +49,15 @@ class Mixing(nn.Module):
     """Learned mixing weights of T tasks.
 
     ``mode`` says how: ``gumbel`` as in Eq. 7, ``learnable`` without noise, ``mean`` uniform. With fewer than three
-    tasks there is nothing to learn, with thousands too much: no parameter exists, weights are even. ``start`` is where log pi begins.
+    tasks there is nothing to learn, with thousands too much: no parameter exists, weights are even. ``start`` is where
+    log pi begins.
     """
 
     parameter_groups: ClassVar[ParameterGroups] = {"log_pi": "mixing"}
     start: Tensor
     log_pi: nn.Parameter | None
 
-    def __init__(self, n_tasks: int, mode: Mode) -> None:
+    def __init__(self, n_tasks: int, mode: MixingMode) -> None:
         super().__init__()
         self.mode = mode
         self.n_tasks = n_tasks
@@ -84,8 +85,8 @@ class Mixing(nn.Module):
     def sample(self, tau: float, gumbel: Callable[..., Tensor]) -> Tensor:
         """The mixing weights at temperature ``tau``; without noise unless the mode is gumbel.
 
-        A draw sits on few of many tasks, so the mean of ceil(T / 8) draws is taken; the convex bound is linear
-        in the weights and stays unbiased.
+        A draw has nearly all its weight on few tasks, so the mean of ceil(T / 8) draws is taken; the convex bound is
+        linear in the weights and stays unbiased.
         """
         if self.log_pi is None or self.mode != "gumbel":
             return self.probabilities()
@@ -117,7 +118,7 @@ class TaskStructure:
     sharing: Tensor  # (T,) r_t
     variance: Tensor  # (T,) v_t
     covariance: Tensor | None  # (T, T) B, of one weight across tasks in the exact model; None of thousands: alike
-    beta: Tensor | None = None  # (T, T) whose representations resemble mine
+    beta: Tensor | None = None  # (T, T) whose representations are alike
     positions: Tensor | None = None  # (T, Q) where the tasks lie
     alpha_interval: Tensor | None = None  # (2, T, T)
     beta_interval: Tensor | None = None  # (2, T, T)

@@ -123,13 +123,13 @@ class Model(nn.Module):
             self.prior_w.start_from(structure)
 
     def freeze_mixing(self) -> None:
-        """The mixing weights stay what they are."""
+        """Keep the mixing weights from being trained."""
         for mixing in (self.mixing_w, self.mixing_z):
             if mixing is not None:
                 mixing.requires_grad_(False)
 
     def prior_settings(self) -> PriorSettings:
-        """How the priors of this model are read."""
+        """The settings that the priors of this model read."""
         settings = self.settings
         return PriorSettings(
             sharing=settings.sharing,
@@ -178,7 +178,7 @@ class Model(nn.Module):
 
     @property
     def logit_scale(self) -> Tensor:
-        """s0, by which logits are w . [z; 1] times: ()."""
+        """s0 in logits = s0 w . [z; 1]: ()."""
         return self.log_logit_scale.exp()
 
     def q_w(self, alpha: Tensor | None = None, noise: Noise | None = None) -> Posterior:

@@ -53,10 +53,10 @@ class Scales:
 
 
 class Objective(nn.Module):
-    """What training minimises: a model, and the prior of z that its training rows make.
+    """What training minimises: a model, and the prior of z that its training rows define.
 
     A model alone predicts and cannot be trained: the prior of z (Eq. 9) needs the rows of the other tasks, which
-    live here and go when training is over.
+    this object holds only during training.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which parameters are trained alike: every module says it of those that it owns.
+"""Which parameters are trained alike: every module declares it for those that it owns.
 
 A module with parameters of its own declares ``parameter_groups``, the group of each by its name:
 

@@ -117,7 +117,7 @@ def fit_control(
     repeats : int, default=3
         Refits of each kind.
     seed : int, default=0
-        Where the draw comes from.
+        The seed of the draw.
     done : callable, optional
         Called after every refit.
     """

@@ -140,8 +140,8 @@ def clear_arrows(
     interval : pair of DataFrames of shape (T, T), default=None
         Lower and upper ends of the weights, such as ``alpha_interval_``.
     """
-    found = read_map(weights, interval, control)
-    return found.preferred if found is not None and found.answer == "clear" else []
+    finding = read_map(weights, interval, control)
+    return finding.preferred if finding is not None and finding.answer == "clear" else []
 
 
 def _beyond(every: list[Arrow], even: float) -> tuple[list[Arrow], list[Arrow], list[Arrow]]:

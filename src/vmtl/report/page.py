@@ -18,6 +18,9 @@ from vmtl.report.sections.relatedness import relatedness_section
 from vmtl.report.sections.scores import error_section, gain_section, score_section, trust_section
 from vmtl.report.sections.section import Section
 
+#: Label, number and remark.
+Card = tuple[str, str, str]
+
 
 def render(
     model: BaseMultiTask,
@@ -35,41 +38,46 @@ def render(
     ----------
     model : MultiTaskClassifier or MultiTaskRegressor
         A fitted estimator.
-    evidence : Evidence
-        Its predictions on labelled rows.
-    others : mapping of str to Evidence, default=None
-        Predictions of other methods for the same rows, by name.
+    evidence, others : Evidence, mapping of str to Evidence
+        Its predictions on labelled rows, and those of other methods for the same rows, by name.
     control : Control, default=None
         Refits whose tasks mean nothing.
     facts : mapping, default=None
-        What to say about the origin: files, versions, seed, command.
-    title : str, default="Multi-task report"
-        The heading of the page.
-    warnings : sequence of str, default=()
-        What to say before all else.
+        Where the model comes from: files, versions, seed, command.
+    title, warnings : str, sequence of str
+        The heading of the page, and sentences that stand before all else.
     worth : mapping of str to float, default=None
         What left-out training rows cost under four structures, from ``vmtl.evaluation.structure_worth_of``.
     """
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
-
     others = others or {}
+    gains = gain_section(evidence, others)
     sections = [
         score_section(model, evidence, others),
-        gain_section(evidence, others),
+        gains,
         relatedness_section(model, control, worth),
         trust_section(evidence),
         error_section(evidence),
         learning_section(model),
         settings_section(model, facts or {}),
     ]
+    cards = _cards(model, evidence, gains, control)
+    return _fill_template(title, _subtitle(model, evidence), warnings, cards, [s for s in sections if s is not None])
+
+
+def _fill_template(
+    title: str, subtitle: str, warnings: Sequence[str], cards: Sequence[Card], sections: Sequence[Section]
+) -> str:
+    """``page.html`` with its style and script inside."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_resource("page.html")).render(
         title=title,
-        subtitle=_subtitle(model, evidence),
+        subtitle=subtitle,
         warnings=warnings,
-        cards=_cards(model, evidence, sections[1], control),
-        sections=[section for section in sections if section is not None],
+        cards=cards,
+        sections=sections,
         style=Markup(_resource("page.css")),
         script=Markup(_resource("page.js")),
         raw=Markup,
@@ -89,10 +97,8 @@ def _subtitle(model: BaseMultiTask, evidence: Evidence) -> str:
     return f"{model.method_.name}, {kind} of {tasks}, scored on {rows}{strange}"
 
 
-def _cards(
-    model: BaseMultiTask, evidence: Evidence, helped: Section | None, control: Control | None
-) -> list[tuple[str, str, str]]:
-    """The page in a few numbers: label, number, remark."""
+def _cards(model: BaseMultiTask, evidence: Evidence, helped: Section | None, control: Control | None) -> list[Card]:
+    """The page in a few numbers."""
     overall = evidence.score(np.arange(len(evidence.y)))
     cards = [(evidence.measure, f"{overall.value:.3f}", f"95 %: {overall.low:.3f} to {overall.high:.3f}")]
     values = {t: evidence.score(evidence.rows(t)).value for t in evidence.present}
@@ -114,7 +120,7 @@ def _cards(
     return cards
 
 
-def _link_card(finding: Finding) -> tuple[str, str, str]:
+def _link_card(finding: Finding) -> Card:
     if finding.answer == "flat":
         return ("strongest link", "none", "no task preferred")
     strongest = finding.arrows[0]

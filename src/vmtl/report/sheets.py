@@ -58,17 +58,17 @@ class Sheet:
     note: str = ""
 
 
-def number(value: float, digits: int = 3) -> Cell:
+def number_cell(value: float, digits: int = 3) -> Cell:
     if not math.isfinite(value):
         return Cell("–", math.inf, "number")
     return Cell(f"{value:.{digits}f}", value, "number")
 
 
-def text(value: object, look: str = "") -> Cell:
+def text_cell(value: object, look: str = "") -> Cell:
     return Cell(str(value), str(value), look)
 
 
-def interval(score: Interval, look: str = "") -> Cell:
+def interval_cell(score: Interval, look: str = "") -> Cell:
     """``value (low to high)``, sorted by the value."""
     ends = f" ({score.low:.3f}{TO}{score.high:.3f})" if math.isfinite(score.low) else ""
     return Cell(f"{score.value:.3f}{ends}", score.value, f"number {look}".strip())
@@ -88,9 +88,9 @@ def score_sheet(evidence: Evidence) -> Sheet:
     further = [name for name in scores[0] if name != main]
     rows = [
         (
-            text(name),
+            text_cell(name),
             Cell(str(len(group)), len(group), "number"),
-            interval(evidence.score(group)),
+            interval_cell(evidence.score(group)),
             *(_further(column, of_group.get(column, math.nan)) for column in further),
         )
         for (name, group), of_group in zip(groups, scores, strict=True)
@@ -103,7 +103,7 @@ def score_sheet(evidence: Evidence) -> Sheet:
 
 
 def _further(column: str, value: float) -> Cell:
-    cell = number(value)
+    cell = number_cell(value)
     return Cell(f"{cell.text} †", value, "number hurt") if column == "nmse" and 1 < value < math.inf else cell
 
 
@@ -117,15 +117,15 @@ def method_sheet(name_of_model: str, evidence: Evidence, others: Mapping[str, Ev
     best = [pick(scores[k].value for scores in values.values()) for k in range(len(tasks))]
     grid = []
     for name, scores in values.items():
-        mean = number(methods[name].mean_score())
-        grid.append((mean, *(interval(s, "best" if s.value == best[k] else "") for k, s in enumerate(scores))))
+        mean = number_cell(methods[name].mean_score())
+        grid.append((mean, *(interval_cell(s, "best" if s.value == best[k] else "") for k, s in enumerate(scores))))
     heads = ("mean over tasks", *(evidence.tasks[t] for t in tasks))
     caption = f"{evidence.measure} of every method and task, best mean first"
     remark = "Blue and bold: the best method of a task."
     if len(tasks) > MOST_TASK_COLUMNS:
-        rows = tuple((text(head), *cells) for head, cells in zip(heads, zip(*grid, strict=True), strict=True))
+        rows = tuple((text_cell(head), *cells) for head, cells in zip(heads, zip(*grid, strict=True), strict=True))
         return Sheet("methods", caption, ("task", *values), rows, remark)
-    rows = tuple((text(name), *cells) for name, cells in zip(values, grid, strict=True))
+    rows = tuple((text_cell(name), *cells) for name, cells in zip(values, grid, strict=True))
     return Sheet("methods", caption, ("method", *heads), rows, remark)
 
 
@@ -138,11 +138,11 @@ def gain_sheet(of_tasks: Sequence[Gain], evidence: Evidence, alone: Evidence) ->
         ends = f" ({share.low:+.1f}{TO}{share.high:+.1f})" if math.isfinite(share.low) else ""
         rows.append(
             (
-                text(gain.task),
-                number(alone.score(task_rows).value),
-                number(evidence.score(task_rows).value),
+                text_cell(gain.task),
+                number_cell(alone.score(task_rows).value),
+                number_cell(evidence.score(task_rows).value),
                 Cell(f"{share.value:+.1f}{ends}", share.value, "number"),
-                text(gain.verdict, gain.verdict.replace(" ", "-")),
+                text_cell(gain.verdict, gain.verdict.replace(" ", "-")),
             )
         )
     unit = "gain in points" if evidence.p is not None else "squared error removed, %"
@@ -154,13 +154,13 @@ def arrow_sheet(finding: Finding, strengths: Mapping[str, str], control: Control
     """The strongest arrows with their intervals and the learner's strength, each against the noise of the control."""
     rows = []
     for arrow in finding.arrows[:MOST_ARROWS]:
-        row = [text(arrow.learner), text(arrow.teacher), Cell(arrow.share(), arrow.weight, "number")]
+        row = [text_cell(arrow.learner), text_cell(arrow.teacher), Cell(arrow.share(), arrow.weight, "number")]
         if arrow.interval is not None:
             row.append(_verdict(arrow, finding))
         row.append(Cell(strengths[arrow.learner], strengths[arrow.learner], "number"))
         if control is not None:
             above = arrow.weight > control.noise
-            row.append(text("above the noise" if above else "within the noise", "helped" if above else ""))
+            row.append(text_cell("above the noise" if above else "within the noise", "helped" if above else ""))
         rows.append(tuple(row))
     has_ends = finding.arrows[0].interval is not None
     columns = (
@@ -176,10 +176,10 @@ def arrow_sheet(finding: Finding, strengths: Mapping[str, str], control: Control
 
 def _verdict(arrow: Arrow, finding: Finding) -> Cell:
     if arrow in finding.preferred:
-        return text("clearly more", "helped")
+        return text_cell("clearly more", "helped")
     if arrow in finding.avoided:
-        return text("clearly less", "hurt")
-    return text("leans to more" if arrow in finding.leaning else "open")
+        return text_cell("clearly less", "hurt")
+    return text_cell("leans to more" if arrow in finding.leaning else "open")
 
 
 def worth_sheet(worth: Mapping[str, float]) -> Sheet:
@@ -192,7 +192,7 @@ def worth_sheet(worth: Mapping[str, float]) -> Sheet:
     }
     first = worth["inferred"]
     rows = tuple(
-        (text(names[name]), number(loss), Cell(f"{loss - first:+.3f}", loss - first, "number"))
+        (text_cell(names[name]), number_cell(loss), Cell(f"{loss - first:+.3f}", loss - first, "number"))
         for name, loss in worth.items()
     )
     columns = ("structure", "nats per left-out row", "worse than inferred by")
@@ -202,5 +202,5 @@ def worth_sheet(worth: Mapping[str, float]) -> Sheet:
 
 def fact_sheet(name: str, caption: str, facts: Mapping[str, object]) -> Sheet:
     """Names and values."""
-    rows = tuple((text(key), text(value)) for key, value in facts.items())
+    rows = tuple((text_cell(key), text_cell(value)) for key, value in facts.items())
     return Sheet(name, caption, ("name", "value"), rows)

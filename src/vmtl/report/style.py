@@ -1,4 +1,4 @@
-"""One look for all figures: few colours, each with a meaning, and axes that do not shout."""
+"""One look for all figures: few colours, each with one meaning, and light axes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _SETTINGS: Any = {
 
 
 @contextmanager
-def look() -> Iterator[None]:
+def figure_style() -> Iterator[None]:
     """Matplotlib with this look; names are shown as they are, never read as mathematics."""
     import matplotlib
 
@@ -66,7 +66,7 @@ def axes(ax: Axes | None, height: float = 3.2) -> Axes:
         return ax
     import matplotlib.pyplot as plt
 
-    with look():
+    with figure_style():
         return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
 
 

@@ -44,7 +44,7 @@ class FeatureCache:
             self._base.execute("CREATE TABLE IF NOT EXISTS features (key BLOB PRIMARY KEY, vector BLOB)")
         except sqlite3.DatabaseError as error:
             self._base.close()
-            raise ValueError(f"{self.path} is no feature cache ({error}); delete it.") from error
+            raise ValueError(f"{self.path} is not a feature cache ({error}); delete it.") from error
         return self
 
     def __exit__(

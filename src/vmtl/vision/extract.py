@@ -42,17 +42,14 @@ def extract_features(
 ) -> Extraction:
     """Compute a feature vector for each image of a folder ``<Domain>/<Class>/*.jpg`` or of an image loader.
 
-    The features may exceed the memory: they are written to a nameless file in the cache folder, which ``problem.X``
-    maps read-only and which vanishes with it.
+    The features may exceed the memory: ``problem.X`` maps a nameless file in the cache folder that vanishes with it.
 
     Parameters
     ----------
     images : Problem or path
         A folder ``<Domain>/<Class>/*.jpg``, or what an image loader gave.
-    backbone : str or Backbone, default="efficientnet_lite0"
-        ``efficientnet_lite0``, ``vgg16`` (with ``weights``), ``onnx:FILE`` or ``timm:NAME``.
-    weights : path, default=None
-        A local checkpoint.
+    backbone, weights : str or Backbone, path, default="efficientnet_lite0", None
+        ``efficientnet_lite0``, ``vgg16``, ``onnx:FILE`` or ``timm:NAME``, and a local checkpoint, which vgg16 needs.
     cache : path, default=None
         A folder that keeps features, so that a stopped pass goes on; None is the user's cache folder.
     skip_broken : bool, default=False

@@ -44,7 +44,7 @@ class Transform:
 
 LITE = Transform()
 IMAGENET = Transform(mean=(123.675, 116.28, 103.53), scale=(58.395, 57.12, 57.375))
-SCALINGS = {"lite": LITE, "imagenet": IMAGENET}
+PIXEL_SCALINGS = {"lite": LITE, "imagenet": IMAGENET}
 
 
 def decode_image(data: bytes) -> Image:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vmtl.bench.results.layouts import LAYOUTS
-from vmtl.bench.run.suite import LAYOUTS as LAYOUT_NAMES
+from vmtl.bench.run.suite import LAYOUT_NAMES
 
 
 def test_every_layout_that_a_suite_may_name_exists() -> None:

@@ -42,7 +42,7 @@ def test_a_fit_that_diverges_is_a_result(monkeypatch: pytest.MonkeyPatch) -> Non
     def diverge(*arguments: object) -> None:
         raise DivergenceError(3, "nll", None)
 
-    monkeypatch.setattr("vmtl.bench.run.execute.predict", diverge)
+    monkeypatch.setattr("vmtl.bench.run.execute.fit_and_predict", diverge)
     record = execute(JOB, None, None)
     assert record["status"] == "diverged"
     assert (record["tasks"], record["average"]) == ({}, {})

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vmtl.bench.run import selection_rules
-from vmtl.bench.run.execute import mean_loss, predict
+from vmtl.bench.run.execute import fit_and_predict, mean_loss
 from vmtl.bench.run.job import Job
 from vmtl.data.problem import Problem
 from vmtl.data.splits import random_split
@@ -27,7 +27,7 @@ def sides() -> tuple[Problem, Problem]:
 
 def score(options: dict[str, Any], train: Problem, held: Problem) -> float:
     job = Job("digits-domains", 8, "pooled", 0)
-    return mean_loss(held, predict(job, {"preset": "default", **options}, train, held))
+    return mean_loss(held, fit_and_predict(job, {"preset": "default", **options}, train, held))
 
 
 class Sealed:

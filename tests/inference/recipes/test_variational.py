@@ -51,7 +51,7 @@ def test_steps_of_large_outputs_are_smaller() -> None:
 
 
 def test_beyond_what_is_affordable_a_classifier_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strategy, "MAX_LOGITS", 100)
+    monkeypatch.setattr(strategy, "MAX_EXACT_LOGITS", 100)
     short, long = (fitted("vmtl", max_steps=steps) for steps in (1, 2))
     assert not torch.equal(short.model.head.mean, long.model.head.mean)
     inferred = long.hyperparameters

@@ -23,7 +23,7 @@ class Cubic:
 @pytest.mark.parametrize("chunk", [1, 10**6])
 @pytest.mark.parametrize("draws", [1, 2, 5])
 def test_value_and_gradients_by_autograd(draws: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logit_draws, "CHUNK", chunk)
+    monkeypatch.setattr(logit_draws, "LOGITS_AT_ONCE", chunk)
     given = random_gaussian(2, 3, 5, 4)  # T, P, N, C
     y = torch.linspace(-1, 1, 10, dtype=torch.float64).view(2, 5)
     half = cpu_noise().halves(draws, 2, 1, 5, 4)
@@ -39,4 +39,4 @@ def test_value_and_gradients_by_autograd(draws: int, chunk: int, monkeypatch: py
 def test_chunks_cover_every_task_once(n_tasks: int, numbers: int) -> None:
     chunks = task_chunks(n_tasks, numbers)
     assert [t for chunk in chunks for t in range(n_tasks)[chunk]] == list(range(n_tasks))
-    assert all(len(range(n_tasks)[chunk]) * numbers <= max(logit_draws.CHUNK, numbers) for chunk in chunks)
+    assert all(len(range(n_tasks)[chunk]) * numbers <= max(logit_draws.LOGITS_AT_ONCE, numbers) for chunk in chunks)

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
 
+from helpers.class_labels import C, N, T, categorical, labels
 from helpers.priors import assert_same, cpu_noise, random_gaussian
 from vmtl._utils.noise import antithetic
-from vmtl.model.likelihoods import Categorical
 from vmtl.model.logits import Moments
-
-T, N, C = 3, 7, 4
-
-
-def categorical(hidden: bool) -> Categorical:
-    mask = torch.ones(T, C, dtype=torch.bool)
-    if hidden:
-        mask[1, 0] = mask[2, 3] = False
-    return Categorical(mask)
-
-
-def labels() -> Tensor:
-    return 1 + torch.arange(T * N).view(T, N) % 2  # classes that every task sees
 
 
 @pytest.mark.parametrize("hidden", [False, True])

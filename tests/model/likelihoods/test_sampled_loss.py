@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch import Tensor
 
+from helpers.class_labels import C, N, T, categorical, labels
 from helpers.priors import assert_same, cpu_noise, random_gaussian
 from vmtl.model.distributions import Gaussian
-from vmtl.model.likelihoods import Categorical, GaussianNoise, logit_draws
+from vmtl.model.likelihoods import GaussianNoise, logit_draws
 from vmtl.model.logits import sample_logits
 
-T, N, C, K = 3, 7, 4, 5
+K = 5
 
 
 def posteriors(outputs: int = C) -> tuple[Gaussian, Gaussian]:
@@ -19,22 +19,11 @@ def posteriors(outputs: int = C) -> tuple[Gaussian, Gaussian]:
     return random_gaussian(T, N, K, seed=0), random_gaussian(T, outputs, K + 1, seed=1)
 
 
-def categorical(hidden: bool) -> Categorical:
-    mask = torch.ones(T, C, dtype=torch.bool)
-    if hidden:
-        mask[1, 0] = mask[2, 3] = False
-    return Categorical(mask)
-
-
-def labels() -> Tensor:
-    return 1 + torch.arange(T * N).view(T, N) % 2  # classes that every task sees
-
-
 @pytest.mark.parametrize("chunk", [1, 10**6])
 @pytest.mark.parametrize("hidden", [False, True])
 @pytest.mark.parametrize(("n_z", "n_w"), [(1, 1), (2, 1), (1, 2), (3, 3), (4, 2), (10, 10)])
 def test_sampled_cross_entropy(n_z: int, n_w: int, hidden: bool, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logit_draws, "CHUNK", chunk)
+    monkeypatch.setattr(logit_draws, "LOGITS_AT_ONCE", chunk)
     q_z, q_w = posteriors()
     likelihood, y = categorical(hidden), labels()
     fast = likelihood.nll_sampled(q_z, q_w, y, cpu_noise(), n_z, n_w)

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from helpers.priors import PROBLEMS, assert_same, context_with_logits, make_context, random_gaussian
-from vmtl.config.choices import FORMS
+from helpers.priors import (
+    PROBLEMS,
+    assert_same,
+    context_with_logits,
+    make_context,
+    mixture_penalty_by_loops,
+    random_gaussian,
+)
+from vmtl.config.choices import KL_FORMS
 from vmtl.model.distributions import Gaussian, standard_normal_kl
 from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors import PriorSettings
@@ -21,24 +28,16 @@ def test_by_loops_over_tasks_and_classes(kind: str, sharing: float) -> None:
     rows = PROBLEMS[kind].rows()
     prior = GumbelMixtureW(PriorSettings(sharing=sharing), rows.class_mask, SIZE).double()
     q_w, context = random_gaussian(3, rows.n_classes, SIZE), make_context(rows)
-    penalty = prior.penalty(q_w, context)
-    for t in range(3):
-        expected = torch.zeros((), dtype=torch.float64)
-        for c in range(rows.n_classes):
-            own = Gaussian(q_w.mean[t, c], q_w.scale[t, c])
-            others = [i for i in range(3) if i != t and rows.class_mask[i, c]]
-            if not others:
-                expected = expected + standard_normal_kl(own)
-                continue
-            total = sum(context.alpha[t, i] for i in others)
-            for i in others:
-                variance = sharing**2 * q_w.scale[i, c] ** 2 + 1 - sharing**2
-                component = Gaussian(sharing * q_w.mean[i, c], variance.sqrt())
-                expected = expected + context.alpha[t, i] / total * own.kl(component)
-        torch.testing.assert_close(penalty[t], expected)
+
+    def component(t: int, i: int, c: int) -> Gaussian:
+        variance = sharing**2 * q_w.scale[i, c] ** 2 + 1 - sharing**2
+        return Gaussian(sharing * q_w.mean[i, c], variance.sqrt())
+
+    expected = mixture_penalty_by_loops(q_w, rows.class_mask, context.alpha, component)
+    torch.testing.assert_close(prior.penalty(q_w, context), expected)
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form != "weighted-sum"])
+@pytest.mark.parametrize("form", [form for form in KL_FORMS if form != "weighted-sum"])
 def test_no_sharing_is_the_standard_normal(form: str) -> None:
     """Not so for weighted-sum, which is no mixture: its variance shrinks with every further task."""
     rows = PROBLEMS["complete"].rows()

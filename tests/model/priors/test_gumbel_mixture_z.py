@@ -9,7 +9,7 @@ import torch
 
 from helpers.priors import PROBLEMS, cpu_noise, make_context
 from helpers.toys import SMALL, build, toy
-from vmtl.config.choices import FORMS
+from vmtl.config.choices import KL_FORMS
 from vmtl.data.rows import Rows
 from vmtl.model.attention import Attention
 from vmtl.model.distributions import standard_normal_kl
@@ -63,7 +63,7 @@ def test_dropout_is_off_on_the_prior_path() -> None:
     assert torch.equal(first, second)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", KL_FORMS)
 @pytest.mark.parametrize("encoder", ["kernel", "mlp"])
 def test_every_form_has_finite_gradients_where_some_rows_are_alone(form: str, encoder: str) -> None:
     rows = PROBLEMS["alone"].rows()

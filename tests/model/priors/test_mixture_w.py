@@ -7,7 +7,7 @@ import torch
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal
 
 from helpers.priors import PROBLEMS, make_context, random_gaussian
-from vmtl.config.choices import FORMS
+from vmtl.config.choices import KL_FORMS
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Gaussian, standard_normal_kl
 from vmtl.model.mixing import TaskStructure
@@ -63,7 +63,7 @@ def test_the_marginal_is_that_of_a_mixture_of_torch(kind: str, sharing: float | 
 
 
 @pytest.mark.parametrize("sharing", [0.9, None])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", KL_FORMS)
 def test_a_class_that_no_other_task_saw_costs_a_kl_to_the_standard_normal(form: str, sharing: float | None) -> None:
     """Class 0 of task 0 in "alone": its weights are measured against N(0, I) and against nobody else's."""
     rows = PROBLEMS["alone"].rows()
@@ -75,7 +75,7 @@ def test_a_class_that_no_other_task_saw_costs_a_kl_to_the_standard_normal(form: 
 
 
 @pytest.mark.parametrize("sharing", [0.9, None])
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", KL_FORMS)
 @pytest.mark.parametrize(("gradient", "flows"), [("detached", False), ("both", True)])
 def test_the_prior_moves_the_others_only_if_it_may(
     gradient: str, flows: bool, form: str, sharing: float | None

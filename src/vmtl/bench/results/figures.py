@@ -1,13 +1,14 @@
-"""Figures of suites as SVG: curves with intervals, loss curves, heat maps. matplotlib is imported when asked."""
+"""Figures of suites as SVG: curves with intervals, loss curves, heat maps. matplotlib is imported when one is drawn."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vmtl._utils.json_values import Document
 from vmtl.bench.results.table_rows import TableRow, collect_rows
 from vmtl.bench.results.text_table import PERCENT
 from vmtl.bench.run.records import Record
@@ -103,7 +104,7 @@ def _heat_maps(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
         mixings = row.extras("mixing")
         for name in ("alpha", "beta") if mixings and "alpha" in mixings[0] else ():
 
-            def draw(axes: Axes, name: str = name, row: TableRow = row, mixings: list[Any] = mixings) -> None:
+            def draw(axes: Axes, name: str = name, row: TableRow = row, mixings: list[Document] = mixings) -> None:
                 image = axes.imshow(np.mean([mixing[name] for mixing in mixings], axis=0), vmin=0, cmap="viridis")
                 tasks = [str(task) for task in mixings[0]["tasks"]]
                 axes.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")

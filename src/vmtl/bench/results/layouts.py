@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
+from vmtl._utils.json_values import Document
 from vmtl.bench.results.headers import header_lines, missing_note
 from vmtl.bench.results.main_table import method_tables
 from vmtl.bench.results.table_rows import TableRow, collect_rows, find_paper
@@ -129,7 +129,7 @@ def _attack_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
     return tables
 
 
-def _accuracy(attack: Mapping[str, Any], task: str, level: int) -> float:
+def _accuracy(attack: Document, task: str, level: int) -> float:
     """Of one run at one noise level: of a task, or averaged over tasks."""
     if task == "average":
         return float(np.mean([curve[level] for curve in attack["accuracy"].values()]))

@@ -119,7 +119,7 @@ def _gain_columns(metric: str, ours: TableRow | None) -> list[Column]:
     """What VMTL gains over the row on the same seeds."""
 
     def gain(row: TableRow) -> str:
-        pair = compare(metric, ours, row)
+        pair = compare_with_ours(metric, ours, row)
         if pair is None:
             return "–"
         shown = signed(pair.difference.value, metric)
@@ -128,7 +128,7 @@ def _gain_columns(metric: str, ours: TableRow | None) -> list[Column]:
         return f"{shown} [{signed(pair.difference.low, metric)}, {signed(pair.difference.high, metric)}]"
 
     def outcomes(row: TableRow) -> str:
-        pair = compare(metric, ours, row)
+        pair = compare_with_ours(metric, ours, row)
         return "–" if pair is None else f"{pair.wins} / {pair.ties} / {pair.losses}"
 
     return [Column("VMTL's gain, paired", gain), Column("won / tied / lost", outcomes)]
@@ -164,7 +164,7 @@ def _ours(rows: Sequence[TableRow]) -> TableRow | None:
     return next((r for r in rows if r.key.method == OURS and not r.key.variant and r.runs), None)
 
 
-def compare(metric: str, ours: TableRow | None, other: TableRow) -> Paired | None:
+def compare_with_ours(metric: str, ours: TableRow | None, other: TableRow) -> Paired | None:
     """VMTL against a row on the same seeds; positive is better for VMTL; None for itself."""
     if ours is None or other is ours:
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vmtl.bench.results.figures import suite_figures
 from vmtl.bench.results.layouts import suite_tables
-from vmtl.bench.results.main_table import OURS, compare
+from vmtl.bench.results.main_table import OURS, compare_with_ours
 from vmtl.bench.results.statistics import Paired
 from vmtl.bench.results.table_rows import TableRow, best_row, collect_rows, settings_of
 from vmtl.bench.results.text_table import Table, number, signed, to_html, to_markdown
@@ -85,7 +85,7 @@ def _verdict(metric: str, rows: Sequence[TableRow]) -> list[str] | None:
         rival = best_row(group, metric)
         preset = f" [{rival.key.preset}]" if rival is not None and rival.key.preset else ""
         cells.append(f"{rival.key.label}{preset} {number(rival.interval(metric).value, metric)}" if rival else "–")
-        cells.append(_difference(metric, compare(metric, ours, rival)) if rival else "–")
+        cells.append(_difference(metric, compare_with_ours(metric, ours, rival)) if rival else "–")
     return cells
 
 

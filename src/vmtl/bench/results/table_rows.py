@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from vmtl._utils.json_values import Document
 from vmtl.bench.run.records import Record
 from vmtl.bench.run.suite import PaperRow, Suite
 from vmtl.evaluation.intervals import Interval, of_mean
@@ -68,7 +68,7 @@ class TableRow:
         costs = [run["cost"][name] for run in self.runs.values() if name in run["cost"]]
         return sum(costs) / len(costs) if costs else math.nan
 
-    def extras(self, name: str) -> list[dict[str, Any]]:
+    def extras(self, name: str) -> list[Document]:
         """What was measured beside the scores, of every run that has it."""
         return [run["extras"][name] for run in self.runs.values() if name in run.get("extras", ())]
 
@@ -82,7 +82,7 @@ class TableRow:
 
 
 def _score(run: Record, metric: str, task: str) -> float | None:
-    scores: Mapping[str, Any] = run["average"] if task == "average" else run["tasks"].get(task, {})
+    scores: Mapping[str, float] = run["average"] if task == "average" else run["tasks"].get(task, {})
     value = scores.get(metric)
     return None if value is None else float(value)
 

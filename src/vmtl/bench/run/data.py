@@ -114,7 +114,7 @@ def find_documents(entry: DataSet, root: Path | None, splits: Path | None) -> Pa
 
 
 def missing_data(job: Job, root: Path | None, splits: Path | None) -> str | None:
-    """A sentence about what the job needs and is not there, or None."""
+    """A sentence about what the job needs and lacks, or None."""
     entry = get_dataset(job.data)
     if entry.files and find_file(entry, root) is None:
         wanted = f"{entry.files[-1]}" if len(entry.files) == 1 else f"{entry.files[-1]} (written by `vmtl features`)"

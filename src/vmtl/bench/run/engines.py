@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
+from vmtl._utils.json_values import Document
 from vmtl.bench.run.execute import execute
 from vmtl.bench.run.host import ONE_THREAD
 from vmtl.bench.run.job import Job
@@ -43,7 +43,7 @@ class Finished:
 Engine = Callable[[Sequence[Job], Place, Callable[[Job], None]], Iterator[Finished]]
 
 
-def _attempt(arguments: dict[str, Any], place: Place) -> Record:
+def _attempt(arguments: Document, place: Place) -> Record:
     """What a worker does; arguments travel as plain data."""
     return execute(Job.from_arguments(arguments), place.data, place.splits)
 
@@ -146,9 +146,9 @@ def ray_engine(workers: int, address: str | None) -> Engine:
     return run
 
 
-def _start_ray(ray: Any, workers: int, address: str | None) -> None:
+def _start_ray(ray: ModuleType, workers: int, address: str | None) -> None:
     """Join the cluster at ``address``; without one start a new instance, whatever else runs or ran here."""
-    size: dict[str, Any] = {} if address else {"num_cpus": workers, "include_dashboard": False}
+    size: dict[str, object] = {} if address else {"num_cpus": workers, "include_dashboard": False}
     quiet = {"log_to_driver": False, "configure_logging": False}
     try:
         ray.init(address=address or "local", runtime_env={"env_vars": ONE_THREAD}, **quiet, **size)
@@ -163,7 +163,7 @@ def _drain_ray(
 ) -> Iterator[Finished]:
     attempt = ray.remote(num_cpus=1, max_retries=ATTEMPTS)(_attempt)
     waiting = list(reversed(jobs))
-    running: dict[Any, Job] = {}
+    running: dict[object, Job] = {}
     while waiting or running:
         while waiting and len(running) < workers:
             job = waiting.pop()

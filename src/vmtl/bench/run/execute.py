@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,12 +20,11 @@ from vmtl.bench.run.job import Job, Options
 from vmtl.bench.run.records import Record
 from vmtl.data.problem import Problem
 from vmtl.data.subsampling import evenly_spaced
-from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator, MultiTaskRegressor
 from vmtl.evaluation.metrics import accuracy, class_scores, per_task, real_scores
 from vmtl.evaluation.references import REFERENCES, fit_reference
 from vmtl.inference.variational.training import DivergenceError
 
-Estimator = MultiTaskClassifier | MultiTaskRegressor
 #: Noise levels of the attack, in standard deviations of the features.
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
 #: Points of a loss curve that a record keeps.
@@ -40,7 +38,7 @@ class TestPrediction:
     p: Array | None
     mean: Array | None
     std: Array | None
-    model: Estimator | None = None
+    model: MultiTaskEstimator | None = None
     chosen: Options | None = None
     seconds_per_step: float | None = None
     fit_seconds: float | None = None
@@ -61,33 +59,33 @@ def execute(job: Job, root: Path | None, splits: Path | None) -> Record:
             record |= {"status": "done", **_result(job, prepared, meter)}
         except DivergenceError as error:
             record |= {"status": "diverged", "error": str(error), "tasks": {}, "average": {}}
-    complete: Record = to_json({**record, "cost": meter.costs(), "host": describe_host()})
-    return complete
+    complete = {**record, "cost": meter.costs(), "host": describe_host()}
+    return {name: to_json(value) for name, value in complete.items()}
 
 
 def _result(job: Job, prepared: Prepared, meter: Meter) -> Record:
     train, test = prepared.train, prepared.test
 
     def loss(options: Options, part: Problem, held: Problem) -> float:
-        return mean_loss(held, predict(job, options, part, held))
+        return mean_loss(held, fit_and_predict(job, options, part, held))
 
     with meter.lap("select_seconds"):
         choice = selection_rules.select(job.selection, job.candidates, train, test, loss, job.seed)
     with meter.lap("fit_and_predict_seconds"):
-        prediction = predict(job, job.candidates[choice.index], train, test)
+        prediction = fit_and_predict(job, job.candidates[choice.index], train, test)
     meter.add(fit_seconds=prediction.fit_seconds, seconds_per_step=prediction.seconds_per_step)
     tasks = scores(train, test, prediction)
-    chosen = selection_rules.describe(choice, job.candidates)
+    chosen = selection_rules.choice_as_data(choice, job.candidates)
     if prediction.chosen is not None:
         chosen["cross_validated"] = prediction.chosen
-    extras: dict[str, Any] = {}
+    extras: dict[str, object] = {}
     if prediction.model is not None:
         extras = {name: MEASURES[name](prediction.model, test) for name in job.measure}
         meter.add(seconds_per_1000_rows=_prediction_time(prediction.model, test))
     return {"selection": {"rule": job.selection, **chosen}, "tasks": tasks, "average": average(tasks), "extras": extras}
 
 
-def predict(job: Job, options: Options, train: Problem, test: Problem) -> TestPrediction:
+def fit_and_predict(job: Job, options: Options, train: Problem, test: Problem) -> TestPrediction:
     """Fit the job's method with ``options`` on ``train`` and predict the rows of ``test``."""
     if job.method not in REFERENCES:
         return _estimate(job.method, options, train, test, job.seed)
@@ -100,18 +98,18 @@ def predict(job: Job, options: Options, train: Problem, test: Problem) -> TestPr
 
 
 def _estimate(method: str, options: Options, train: Problem, test: Problem, seed: int) -> TestPrediction:
-    kind: type[Estimator] = MultiTaskClassifier if train.is_classification else MultiTaskRegressor
+    kind: type[MultiTaskEstimator] = MultiTaskClassifier if train.is_classification else MultiTaskRegressor
     model = kind(method=method, random_state=seed, n_threads=1, **options)
     steps: list[float] = []
     started = time.perf_counter()
     model.fit(train.X, train.labels, tasks=train.tasks, callback=lambda progress: steps.append(time.perf_counter()))
     seconds = time.perf_counter() - started
     per_step = (steps[-1] - steps[0]) / (len(steps) - 1) if len(steps) > 1 else None
-    known: dict[str, Any] = {"model": model, "seconds_per_step": per_step, "fit_seconds": seconds}
     if isinstance(model, MultiTaskClassifier):
-        return TestPrediction(class_probabilities(model, test), None, None, **known)
-    mean, std = model.predict(test.X, tasks=test.tasks, return_std=True)
-    return TestPrediction(None, mean, std, **known)
+        p, mean, std = class_probabilities(model, test), None, None
+    else:
+        p, (mean, std) = None, model.predict(test.X, tasks=test.tasks, return_std=True)
+    return TestPrediction(p, mean, std, model, seconds_per_step=per_step, fit_seconds=seconds)
 
 
 def class_probabilities(model: MultiTaskClassifier, test: Problem, X: Array | None = None) -> Array:
@@ -123,7 +121,7 @@ def class_probabilities(model: MultiTaskClassifier, test: Problem, X: Array | No
 
 
 #: The last VMTL whose features were asked for, by what it was fitted to: three control rows follow each other.
-_last_encoder: dict[tuple[str, str, int], Estimator] = {}
+_last_encoder: dict[tuple[str, str, int], MultiTaskEstimator] = {}
 
 
 def _encoded(job: Job, preset: str, train: Problem, test: Problem) -> tuple[Problem, Problem]:
@@ -178,7 +176,7 @@ def mean_loss(held: Problem, prediction: TestPrediction) -> float:
     return float(np.square(held.y - prediction.mean).mean())
 
 
-def _prediction_time(model: Estimator, test: Problem) -> float:
+def _prediction_time(model: MultiTaskEstimator, test: Problem) -> float:
     """Seconds per 1,000 test rows, the better of two calls on up to 1,000 rows of all tasks."""
     sample = test.subset(evenly_spaced(test.n_rows, 1000))
     times = []
@@ -189,7 +187,7 @@ def _prediction_time(model: Estimator, test: Problem) -> float:
     return 1000 * min(times) / sample.n_rows
 
 
-def _history(model: Estimator, test: Problem) -> dict[str, Any]:
+def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
     """The loss terms, averaged over tasks, at up to ``CURVE_POINTS`` steps."""
     table = model.history_.groupby("step").mean(numeric_only=True)
     kept = table.iloc[evenly_spaced(len(table), CURVE_POINTS)]
@@ -198,13 +196,13 @@ def _history(model: Estimator, test: Problem) -> dict[str, Any]:
     return {"step": kept.index.tolist(), **terms, "nll_and_kl_z": total.tolist()}
 
 
-def _mixing(model: Estimator, test: Problem) -> dict[str, Any]:
+def _mixing(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
     """alpha and beta as lists of rows, and the tasks that index them."""
     tables = {"alpha": model.alpha_, "beta": model.beta_} if model.method_.mixes else {}
     return {"tasks": list(model.tasks_), **{name: table.to_numpy().tolist() for name, table in tables.items()}}
 
 
-def _attack(model: Estimator, test: Problem) -> dict[str, Any]:
+def _attack(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
     """Accuracy of every task under the fast gradient sign method at every noise level."""
     if not isinstance(model, MultiTaskClassifier):
         raise ValueError("The attack changes the loss of a class; measure it on a classification problem.")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+
+from vmtl._utils.json_values import Document
 
 #: Raised when the meaning of a job's fields changes, so that old records are not taken for new ones.
 JOB_VERSION = 1
 
-Options = dict[str, Any]
+Options = Document
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class Job:
         text = json.dumps(arguments, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """The fields as plain JSON data, without ``variant``, which is a label and changes no result."""
         values = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name != "variant"}
         lists = {"candidates": list(self.candidates), "measure": list(self.measure)}
         return {**values, **lists, "fraction": float(self.fraction)}
 
     @classmethod
-    def from_arguments(cls, values: Mapping[str, Any]) -> Job:
+    def from_arguments(cls, values: Document) -> Job:
         """The way back from ``arguments``."""
         lists = {"candidates": tuple(values["candidates"]), "measure": tuple(values["measure"])}
         return cls(**{**values, **lists})

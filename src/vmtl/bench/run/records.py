@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
-Record = dict[str, Any]
+from vmtl._utils.json_values import Document
+
+Record = Document
 #: Parts of a record that differ between two runs of the same job.
 COSTS = ("cost", "host")
 FILE, LOCK = "records.jsonl", "lock"
@@ -31,7 +32,7 @@ class Loaded:
     problems: tuple[str, ...] = ()
 
 
-def encode(record: Mapping[str, Any]) -> bytes:
+def encode(record: Mapping[str, object]) -> bytes:
     """One line of the file, with its end."""
     text = json.dumps(record, sort_keys=True, allow_nan=False, separators=(",", ":"))
     return f"{_checksum(text)} {text}\n".encode()
@@ -70,7 +71,7 @@ def load_records(folder: str | Path) -> Loaded:
     return Loaded(records, tuple(problems))
 
 
-def comparable(record: Mapping[str, Any]) -> Record:
+def comparable(record: Mapping[str, object]) -> Record:
     """A record without what it cost and where it ran."""
     return {name: value for name, value in record.items() if name not in COSTS}
 
@@ -82,7 +83,7 @@ class RecordWriter:
         self._file = folder / FILE
         self._drop_torn_end()
 
-    def append(self, record: Mapping[str, Any]) -> None:
+    def append(self, record: Mapping[str, object]) -> None:
         """Add one line by one write, and wait until it is on the disk."""
         line = encode(record)
         descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)

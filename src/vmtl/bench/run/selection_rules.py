@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from vmtl.bench.run.job import Options
 from vmtl.data.problem import Problem
@@ -91,6 +90,6 @@ def get_rule(name: str) -> Rule:
     return RULES[name]
 
 
-def describe(choice: Choice, candidates: Sequence[Options]) -> dict[str, Any]:
+def choice_as_data(choice: Choice, candidates: Sequence[Options]) -> dict[str, object]:
     """A choice as plain data for a record."""
     return {"chosen": choice.index, "options": candidates[choice.index], "losses": list(choice.losses)}

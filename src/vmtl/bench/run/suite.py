@@ -10,8 +10,8 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from vmtl._utils.json_values import Document
 from vmtl.bench.run.data import get_dataset, missing_data
 from vmtl.bench.run.execute import MEASURES, SMOKE_STEPS
 from vmtl.bench.run.job import Job, Options
@@ -20,7 +20,7 @@ from vmtl.evaluation.references import REFERENCES
 from vmtl.methods import METHODS, get_method
 
 #: How a suite's records become a table: see ``vmtl.bench.results.layouts``.
-LAYOUTS = ("methods", "variants", "runtime", "history", "mixing", "attack")
+LAYOUT_NAMES = ("methods", "variants", "runtime", "history", "mixing", "attack")
 RUN_KEYS = {
     "data", "fractions", "methods", "references", "preset", "options", "variants", "seeds", "split", "selection",
     "candidates", "measure",
@@ -73,11 +73,11 @@ def load_suites(path: str | Path) -> list[Suite]:
     return [_suite(file, f"{file.stem}-{i}" if many else file.stem, part) for i, part in enumerate(parts, start=1)]
 
 
-def _suite(file: Path, name: str, content: Mapping[str, Any]) -> Suite:
+def _suite(file: Path, name: str, content: Document) -> Suite:
     _check_keys(file, content, SUITE_KEYS)
     layout = content.get("layout", "methods")
-    if layout not in LAYOUTS:
-        raise ValueError(f"{file}: layout is {layout!r}; choose one of {', '.join(LAYOUTS)}.")
+    if layout not in LAYOUT_NAMES:
+        raise ValueError(f"{file}: layout is {layout!r}; choose one of {', '.join(LAYOUT_NAMES)}.")
     jobs = [job for run in content.get("run", ()) for job in _jobs(file, run)]
     if not jobs:
         raise ValueError(f"{file}: {name} has no [[run]]; add one.")
@@ -96,12 +96,12 @@ def _suite(file: Path, name: str, content: Mapping[str, Any]) -> Suite:
     )
 
 
-def _paper_row(file: Path, row: Mapping[str, Any]) -> PaperRow:
+def _paper_row(file: Path, row: Document) -> PaperRow:
     _check_keys(file, row, PAPER_KEYS)
     return PaperRow(**{**row, "ci95": row.get("ci95", {}), "notes": tuple(row.get("notes", ()))})
 
 
-def _jobs(file: Path, run: Mapping[str, Any]) -> list[Job]:
+def _jobs(file: Path, run: Document) -> list[Job]:
     """The product of a run's lists; references are added with C by cross-validation and C = 100."""
     _check_keys(file, run, RUN_KEYS)
     get_dataset(run["data"])
@@ -142,7 +142,7 @@ def _methods(names: list[str] | str) -> list[str]:
     return list(names)
 
 
-def _candidates(run: Mapping[str, Any], options: Options) -> tuple[Options, ...]:
+def _candidates(run: Document, options: Options) -> tuple[Options, ...]:
     common = {"preset": run.get("preset", "default"), **run.get("options", {}), **options}
     return tuple({**common, **candidate} for candidate in run.get("candidates", [{}]))
 
@@ -158,7 +158,7 @@ def reference_rows(name: str, preset: str) -> list[tuple[str, str, tuple[Options
     return [(method, variant, (options,)) for variant, options in kinds for method in REFERENCES]
 
 
-def _check_keys(file: Path, content: Mapping[str, Any], allowed: set[str]) -> None:
+def _check_keys(file: Path, content: Document, allowed: set[str]) -> None:
     if unknown := set(content) - allowed:
         raise ValueError(f"{file}: unknown key {', '.join(sorted(unknown))}; use {', '.join(sorted(allowed))}.")
 
@@ -171,7 +171,7 @@ def shrink(suites: Sequence[Suite], data: Path | None, splits: Path | None) -> l
 
 def _shrunk(suite: Suite, most: int, data: Path | None, splits: Path | None) -> Suite:
     """The first fraction and seed of every row; of too many rows, ``most`` that are evenly spread."""
-    rows: dict[tuple[Any, ...], Job] = {}
+    rows: dict[tuple[str, ...], Job] = {}
     for job in suite.jobs:
         rows.setdefault((job.data, job.split, job.method, job.variant, job.preset, job.selection), job)
     spread = range(len(rows)) if len(rows) <= most else {round(i * (len(rows) - 1) / (most - 1)) for i in range(most)}

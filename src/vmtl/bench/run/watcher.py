@@ -1,4 +1,4 @@
-"""A live table of a benchmark run: what runs, what is done, the time left. Plain lines where nobody watches."""
+"""A live table of a benchmark run: what runs, what is done, the time left; without a terminal, plain lines."""
 
 from __future__ import annotations
 

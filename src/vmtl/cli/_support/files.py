@@ -26,7 +26,7 @@ def check_output(out: Path, *inputs: Path) -> None:
         raise ValueError(f"There is no folder {out.parent}; make it first, or write elsewhere.")
     if not os.access(out.parent, os.W_OK):
         raise PermissionError(f"The folder {out.parent} cannot be written to; choose another one.")
-    if any(out.exists() and given.exists() and out.samefile(given) for given in inputs):
+    if any(out.exists() and path.exists() and out.samefile(path) for path in inputs):
         raise ValueError(f"{out} is one of the inputs; choose another name, so that nothing is overwritten.")
 
 

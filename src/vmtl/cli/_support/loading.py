@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils import tensor_files
 from vmtl._utils.messages import did_you_mean
 from vmtl._utils.types import Array
@@ -20,13 +19,14 @@ from vmtl.data.problem import Problem
 from vmtl.datasets import read_table
 from vmtl.datasets.npz import load_npz
 from vmtl.datasets.table_files import read_frame
-from vmtl.estimators import model_file
+from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator, MultiTaskRegressor, model_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Estimator = MultiTaskClassifier | MultiTaskRegressor
-_KINDS: dict[str, type[Estimator]] = {kind.__name__: kind for kind in (MultiTaskClassifier, MultiTaskRegressor)}
+_KINDS: dict[str, type[MultiTaskEstimator]] = {
+    kind.__name__: kind for kind in (MultiTaskClassifier, MultiTaskRegressor)
+}
 #: Names of the task and target in files that do not say: those of feature files.
 DEFAULT_TASK, DEFAULT_TARGET = "domain", "label"
 
@@ -40,7 +40,7 @@ class UnlabelledRows:
     tasks: Array
 
 
-def load_model(path: Path, unknown_task: str | None = None) -> Estimator:
+def load_model(path: Path, unknown_task: str | None = None) -> MultiTaskEstimator:
     """The model in a file, classifier or regressor; ``unknown_task`` takes the place of what it was fitted with."""
     if unknown_task not in (None, "error", "average"):
         raise ValueError(f"--unknown-task is {unknown_task!r}; choose error or average.")
@@ -50,22 +50,22 @@ def load_model(path: Path, unknown_task: str | None = None) -> Estimator:
     kind = _KINDS.get(str(payload.get("estimator")))
     if kind is None:
         raise ValueError(f"{path} holds a {payload.get('estimator')}, which vmtl does not know; fit it again.")
-    model: Estimator = model_file.rebuild(kind, payload, tensors, str(path))
+    model: MultiTaskEstimator = model_file.rebuild(kind, payload, tensors, str(path))
     return model if unknown_task is None else model.set_params(unknown_task=unknown_task)
 
 
-def is_classifier(model: Estimator) -> bool:
+def is_classifier(model: MultiTaskEstimator) -> bool:
     return isinstance(model, MultiTaskClassifier)
 
 
-def task_name(model: Estimator, given: str | None = None) -> str:
-    """The name of the task column: given, or as in training."""
-    return given or str(model.metadata_.get("task", model.task_column or DEFAULT_TASK))
+def task_name(model: MultiTaskEstimator, name: str | None = None) -> str:
+    """The name of the task column: ``name``, or as in training."""
+    return name or str(model.metadata_.get("task", model.task_column or DEFAULT_TASK))
 
 
-def target_name(model: Estimator, given: str | None = None) -> str:
-    """The name of the target column: given, or as in training."""
-    return given or str(model.metadata_.get("target", DEFAULT_TARGET))
+def target_name(model: MultiTaskEstimator, name: str | None = None) -> str:
+    """The name of the target column: ``name``, or as in training."""
+    return name or str(model.metadata_.get("target", DEFAULT_TARGET))
 
 
 def as_written(names: Sequence[str]) -> Array:
@@ -74,7 +74,9 @@ def as_written(names: Sequence[str]) -> Array:
     return np.array([int(name) for name in names] if whole else list(names))
 
 
-def read_labelled(path: Path, model: Estimator, task: str | None, target: str | None) -> tuple[Problem, Array, Array]:
+def read_labelled(
+    path: Path, model: MultiTaskEstimator, task: str | None, target: str | None
+) -> tuple[Problem, Array, Array]:
     """Labelled rows for a fitted model: the problem, and its tasks and labels as the model knows them."""
     kind = "classification" if is_classifier(model) else "regression"
     problem = read_table(path, task_name(model, task), target_name(model, target), kind=kind)
@@ -93,7 +95,7 @@ def read_labelled(path: Path, model: Estimator, task: str | None, target: str | 
     return problem, match_tasks(problem.tasks, model), labels
 
 
-def read_rows(path: Path, model: Estimator, task: str | None) -> UnlabelledRows:
+def read_rows(path: Path, model: MultiTaskEstimator, task: str | None) -> UnlabelledRows:
     """Rows to predict; a target column may be there or not."""
     if path.suffix.lower() == ".npz":
         problem = load_npz(path, task=task_name(model, task))
@@ -115,7 +117,7 @@ def read_rows(path: Path, model: Estimator, task: str | None) -> UnlabelledRows:
     )
 
 
-def check_features(path: Path, X: Array | pd.DataFrame, model: Estimator) -> None:
+def check_features(path: Path, X: Array | pd.DataFrame, model: MultiTaskEstimator) -> None:
     """A table has every column that the model was fitted on."""
     columns = getattr(X, "columns", None)
     if columns is not None:
@@ -125,12 +127,12 @@ def check_features(path: Path, X: Array | pd.DataFrame, model: Estimator) -> Non
             raise ValueError(lacking(str(path), absent, there))
 
 
-def features_of(model: Estimator) -> list[str]:
+def features_of(model: MultiTaskEstimator) -> list[str]:
     """The columns of the tables that a model reads; empty for a model of arrays."""
     return list(model.preprocessor_.feature_names_in_) if model.preprocessor_ is not None else []
 
 
-def digest(problem: Problem, model: Estimator) -> str:
+def digest(problem: Problem, model: MultiTaskEstimator) -> str:
     """A digest of labelled rows in any order, of what a model reads of them."""
     import pandas as pd
     from pandas.util import hash_array, hash_pandas_object
@@ -141,7 +143,7 @@ def digest(problem: Problem, model: Estimator) -> str:
     return hashlib.sha256(np.unique(table, axis=0).tobytes()).hexdigest()
 
 
-def match_tasks(levels: Array, model: Estimator) -> Array:
+def match_tasks(levels: Array, model: MultiTaskEstimator) -> Array:
     """Task labels as the model knows them: 1, 1.0 and "1" are one task, as in any table."""
     known = {str(task): task for task in model.tasks_}
     tasks = np.empty(len(levels), dtype=object)

@@ -45,6 +45,6 @@ def _is_declaration(file: Traversable) -> bool:
 
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `vmtl fit` or save().")]
-Labelled = Annotated[
+LabelledTable = Annotated[
     Path, typer.Argument(metavar="TABLE", help="Labelled rows: CSV, TSV, Parquet, Feather, or NPZ features.")
 ]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from vmtl.cli._support.console import printable, show_table
 
 if TYPE_CHECKING:
-    from vmtl.cli._support.loading import Estimator
+    from vmtl.estimators import MultiTaskEstimator
 
 #: Letters of a task's name, so that the table fits a terminal of 80 columns.
 NAME = 16
 
 
-def show_weights(title: str, model: Estimator, most: int) -> None:
+def show_weights(title: str, model: MultiTaskEstimator, most: int) -> None:
     """The finding of a model's map; where it is not flat, the strongest weights beside the strength of the learner."""
     import typer
 

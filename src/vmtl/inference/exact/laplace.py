@@ -29,9 +29,7 @@ class Mode(NamedTuple):
     solution: Tensor  # (n, C) a
 
 
-def posterior_mode(
-    kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start: Tensor | None = None
-) -> Mode:
+def posterior_mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start: Tensor | None = None) -> Mode:
     """f = argmax sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c f_c' K^-1 f_c, and a = K^-1 f.
 
     ``start`` = a of a similar kernel (n, C).

@@ -73,7 +73,7 @@ class _SolveWithDiagonal(torch.autograd.Function):
 
 def solve_with_diagonal(matrix: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
     """A^-1 y (n, C) and the diagonal of A^-1 (n,) of A = ``matrix`` (n, n), positive definite, and y = ``target``."""
-    solved, diagonal = _SolveWithDiagonal.apply(matrix, target)
+    solved, diagonal = _SolveWithDiagonal.apply(matrix, target)  # type: ignore[no-untyped-call]
     return solved, diagonal
 
 

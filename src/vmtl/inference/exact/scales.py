@@ -29,16 +29,16 @@ from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.exact.task_covariance import TaskCovariance
 
 
-class Belief(NamedTuple):
-    """Centre and deviation of log s, log tau and logit m before any row is seen; the lattice's step is in deviations."""
+class ScaleBelief(NamedTuple):
+    """Centre and deviation of log s, log tau and logit m before any row is seen."""
 
     centre: tuple[float, float, float]
     deviation: tuple[float, float, float]
 
 
 #: Of logits; and of targets in units of their noise.
-CLASSES = Belief((math.log(0.6), math.log(0.3), 2.2), (0.8, 1.0, 1.0))
-TARGETS = Belief((math.log(1.5), math.log(0.5), 2.2), (1.2, 1.2, 1.0))
+CLASSES = ScaleBelief((math.log(0.6), math.log(0.3), 2.2), (0.8, 1.0, 1.0))
+TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2), (1.2, 1.2, 1.0))
 #: Step of the lattice, in deviations of the belief.
 STEP = 1.0
 #: Nats below the best point up to which a point's neighbours are looked at, and most points.
@@ -100,12 +100,10 @@ class ScalePosterior:
 
     def solution(self) -> Solution:
         """The average of the points' solutions."""
-        weights = sum(
-            p * self.dual.weights(point.solution, point.prior) for p, point in zip(self.probability, self.points)
-        )
-        if self.points[0].residuals is None:
-            return Solution(weights, None)
-        return Solution(weights, sum(p * point.residuals for p, point in zip(self.probability, self.points)))
+        weighted = list(zip(self.probability.tolist(), self.points, strict=True))
+        weights = torch.stack([p * self.dual.weights(point.solution, point.prior) for p, point in weighted]).sum(0)
+        residuals = [p * point.residuals for p, point in weighted if point.residuals is not None]
+        return Solution(weights, torch.stack(residuals).sum(0) if residuals else None)
 
 
 def infer_scales(rows: Rows, covariance: TaskCovariance, unit: float, start: float) -> ScalePosterior:
@@ -136,9 +134,7 @@ def infer_scales(rows: Rows, covariance: TaskCovariance, unit: float, start: flo
     return ScalePosterior(dual, [points[i] for i in kept], probability)
 
 
-def explore(
-    begin: Place, free: Place, evaluate: Callable[[Place, ScalePoint | None], ScalePoint]
-) -> list[ScalePoint]:
+def explore(begin: Place, free: Place, evaluate: Callable[[Place, ScalePoint | None], ScalePoint]) -> list[ScalePoint]:
     """Points of the lattice about the best one: always the neighbours of the best point whose are not known yet.
 
     It ends when every point within ``DEPTH`` of the best has its neighbours, or at ``MAX_POINTS``; ``free`` is 1 for

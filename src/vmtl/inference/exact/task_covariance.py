@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import torch
@@ -61,19 +63,20 @@ class DenseCovariance:
         return self.matrix[task][:, task]
 
     def apply(self, values: Tensor) -> Tensor:
-        return torch.tensordot(self.matrix.to(values), values, 1)
+        return _times(self.matrix, values)
 
     def root(self, values: Tensor) -> Tensor:
-        return torch.tensordot(self._root.to(values), values, 1)
+        return _times(self._root, values)
 
     def root_squares(self, values: Tensor) -> Tensor:
-        return torch.tensordot(self._root.square().T.to(values), values, 1)
+        return _times(self._root.square().T, values)
 
-    @property
+    @cached_property
     def _root(self) -> Tensor:
         """Eigenvectors times the roots of their values, so that what is shared comes first."""
         values, vectors = torch.linalg.eigh(self.matrix)
-        return (vectors * values.clamp_min(0).sqrt()).flip(1)
+        root: Tensor = (vectors * values.clamp_min(0).sqrt()).flip(1)
+        return root
 
 
 @dataclass(frozen=True)
@@ -87,17 +90,25 @@ class AlikeCovariance:
         return AlikeCovariance(self.n_tasks, kept * self.correlation)
 
     def between(self, task: Tensor) -> Tensor:
-        return torch.where(task[:, None] == task, 1.0, self.correlation).double()
+        same: Tensor = task[:, None] == task
+        return torch.where(same, 1.0, self.correlation).double()
 
     def apply(self, values: Tensor) -> Tensor:
         return (1 - self.correlation) * values + self.correlation * values.sum(0)
 
     def root(self, values: Tensor) -> Tensor:
-        return self.correlation**0.5 * values[:1] + (1 - self.correlation) ** 0.5 * values[1:]
+        shared, own = math.sqrt(self.correlation), math.sqrt(1 - self.correlation)
+        return shared * values[:1] + own * values[1:]
 
     def root_squares(self, values: Tensor) -> Tensor:
         shared = self.correlation * values.sum(0, keepdim=True)
         return torch.cat([shared, (1 - self.correlation) * values])
+
+
+def _times(matrix: Tensor, values: Tensor) -> Tensor:
+    """matrix (R, T) times values (T, ...)."""
+    product: Tensor = torch.tensordot(matrix.to(values), values, 1)
+    return product
 
 
 def alike(n_tasks: int, correlation: float) -> TaskCovariance:

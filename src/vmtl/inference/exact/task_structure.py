@@ -59,8 +59,9 @@ class StructurePosterior:
         covariance = self.covariance.weaken(kept)
         if isinstance(covariance, AlikeCovariance):
             return alike_structure(covariance)
+        assert isinstance(covariance, DenseCovariance)
         structure = structure_of(covariance.matrix)
-        if self.positions is None or self.share is None:
+        if self.positions is None or self.share is None or structure.alpha is None:
             return structure
         distances = self.positions.draws()  # (S, T, T)
         generator = torch.Generator().manual_seed(seed)

@@ -112,7 +112,7 @@ def gather_hyperparameters(
 
 def _part_in(model: Model, structure: TaskStructure) -> TaskStructure:
     """The structure as the model has it: tied mixing weights are alpha, and what is not mixed has none."""
-    if model.tied and structure.alpha_interval is not None:
+    if model.tied and structure.alpha is not None and structure.alpha_interval is not None:
         return replace(structure, beta=structure.alpha.clone(), beta_interval=structure.alpha_interval.clone())
     if not model.method.mixes_z:
         structure = replace(structure, beta=None, beta_interval=None)

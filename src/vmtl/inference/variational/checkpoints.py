@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from filelock import FileLock, Timeout
 from torch import Tensor
 
 from vmtl._utils import tensor_files
 from vmtl._utils.atomic_files import temporary_prefix
+from vmtl._utils.json_values import Document
 from vmtl._utils.types import Array
 from vmtl.inference.variational.training import Progress, Trainer
 
@@ -27,7 +28,7 @@ class CheckpointError(RuntimeError):
     """A checkpoint folder that cannot be used for this run."""
 
 
-def fingerprint(parameters: dict[str, Any], arrays: list[Array]) -> str:
+def fingerprint(parameters: Mapping[str, object], arrays: Sequence[Array]) -> str:
     """What identifies a run: its settings and its data."""
     digest = hashlib.sha256(json.dumps(parameters, sort_keys=True, default=repr).encode())
     for array in arrays:
@@ -46,7 +47,7 @@ class Checkpoint:
     def __init__(self, folder: str | Path, run: str, seed: int, *, free_seed: bool = False) -> None:
         self.folder, self.run, self.seed, self.free_seed = Path(folder), run, seed, free_seed
         self.file = self.folder / "state.vmtl-checkpoint"
-        self._stored: tuple[dict[str, Any], dict[str, Tensor]] | None = None
+        self._stored: tuple[Document, dict[str, Tensor]] | None = None
         self._written = time.monotonic()
         self._lock = FileLock(self.folder / "lock")
 

@@ -34,11 +34,11 @@ def hold_out(rows: Rows, seed: int, share: float = 0.2) -> tuple[Rows, Rows]:
 class EarlyStopping:
     """Keeps the weights that predict the held-out rows best; their features are given.
 
-    Their likelihood is looked at 50 times per run, and training stops after ``patience`` looks without improvement.
+    Their loss is computed 50 times per run, and training stops after ``patience`` times without improvement.
     The best weights so far live in ``trainer.extras``, so a checkpoint keeps them.
     """
 
-    looks = 50
+    n_evaluations = 50
 
     def __init__(self, held_out: Rows, patience: int = 10) -> None:
         self.patience = patience
@@ -46,9 +46,9 @@ class EarlyStopping:
         self._counts = held_out.task_weight  # (T,)
 
     def __call__(self, trainer: Trainer, progress: Progress) -> None:
-        if progress.step % max(1, progress.total // self.looks):
+        if progress.step % max(1, progress.total // self.n_evaluations):
             return
-        loss, extras = self._look(trainer), trainer.extras
+        loss, extras = self._loss(trainer), trainer.extras
         if loss < extras.get("best", torch.inf):
             extras.update({f"weights.{k}": v.clone() for k, v in trainer.model.state_dict().items()})
             extras["best"], extras["waited"] = loss, torch.zeros(())
@@ -65,7 +65,7 @@ class EarlyStopping:
             trainer.model.load_state_dict(best)
 
     @torch.no_grad()
-    def _look(self, trainer: Trainer) -> Tensor:
+    def _loss(self, trainer: Trainer) -> Tensor:
         model = trainer.model
         logits = model.logit_scale * affine(model.encoder(self._batch.x).mean, model.q_w().mean)
         losses = self._batch.mean(model.likelihood.nll(logits[None], self._batch.y))

@@ -1,9 +1,9 @@
-"""What is remembered of every recorded step."""
+"""Terms and rates of every recorded step."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -34,6 +34,6 @@ class History:
         unknown = torch.full_like(nll, torch.nan)
         return cls([0], [nll], [unknown], [unknown], [1.0], [1.0], [1.0], [0.0], [0.0])
 
-    def numbers(self) -> dict[str, list[Any]]:
+    def numbers(self) -> dict[str, list[float]]:
         """All but the terms, as JSON can hold it."""
         return {name: values for name, values in vars(self).items() if name not in self.TERMS}

@@ -15,7 +15,7 @@ from vmtl.model.model import Model
 
 @dataclass(frozen=True)
 class Callbacks:
-    """What others want to do in a run."""
+    """Functions that are called during a run."""
 
     before_first_step: Callable[[Trainer], None] | None = None  # may restore a checkpoint
     after_step: Sequence[Hook] = ()

@@ -1,15 +1,15 @@
-"""THE loop: every method is trained here."""
+"""The training loop, the same for every method."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from vmtl._utils.json_values import Document
 from vmtl._utils.noise import Noise
 from vmtl.config import schedules
 from vmtl.data.rows import Rows
@@ -31,13 +31,13 @@ class DivergenceError(RuntimeError):
             "lower learning_rate, or scale the features."
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type[DivergenceError], tuple[int, str, int | None, str | None]]:
         return type(self), (self.step, self.term, self.task, self.name)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after a step."""
+    """What a callback is given after a step."""
 
     step: int
     total: int
@@ -129,7 +129,7 @@ class Trainer:
                 raise DivergenceError(self.step, name, int(broken.nonzero()[0]))
         raise DivergenceError(self.step, "the weighted sum of the losses", None)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    def state(self) -> tuple[dict[str, object], dict[str, Tensor]]:
         """Everything that the next step depends on, as JSON and tensors; only a finite state is given out."""
         check_weights(self.objective, self.model.n_tasks, self.step)
         tensors = dict(self.objective.state_dict())
@@ -144,7 +144,7 @@ class Trainer:
             tensors[f"history.{name}"] = torch.stack(recorded) if recorded else torch.zeros(0, self.model.n_tasks)
         return {"step": self.step, "history": history.numbers()}, tensors
 
-    def restore(self, payload: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    def restore(self, payload: Document, tensors: dict[str, Tensor]) -> None:
         """Continue where ``state`` was taken."""
         device = self.rows.x.device
         weights = {name: tensor for name, tensor in tensors.items() if name.startswith(("model.", "prior_z."))}
@@ -169,7 +169,7 @@ class Trainer:
 
 
 def check_weights(module: torch.nn.Module, n_tasks: int, step: int) -> None:
-    """The last update is followed by no loss that would show it broken, so look at the weights."""
+    """Raise if a weight is not finite; after the last update no loss would show it."""
     for name, parameter in module.state_dict().items():
         broken = ~torch.isfinite(parameter)
         if bool(broken.any()):

@@ -7,8 +7,8 @@ where
     y = standardised targets (T, N)
     sigma_t = ``scale()`` (T,), log sigma_t = ``log_noise`` + ``log_own``_t
 
-The paper does not say which likelihood its regressors have. Here log_own_t ~ N(0, 0.25^2), so that a task of few rows
-keeps to the others' noise; with ``shared`` noise the loss is a plain sum of squared errors.
+The paper does not say which likelihood its regressors have. Here log_own_t ~ N(0, 0.25^2), so that the noise of
+a task with few rows stays near that of the others; with ``shared`` noise the loss is a plain sum of squared errors.
 """
 
 from __future__ import annotations

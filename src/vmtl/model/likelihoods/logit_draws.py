@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 #: Numbers of one table that are worked on at once: few enough for the cache, enough to hide the overhead of a call.
-CHUNK = 400_000
+LOGITS_AT_ONCE = 400_000
 
 
 class Loss(Protocol):
@@ -28,8 +28,8 @@ class Loss(Protocol):
 
 
 def task_chunks(n_tasks: int, numbers: int) -> list[slice]:
-    """Tasks in pieces, each of about CHUNK numbers if one task has ``numbers`` of them."""
-    step = max(1, CHUNK // max(1, numbers))
+    """Tasks in pieces, each of about LOGITS_AT_ONCE numbers if one task has ``numbers`` of them."""
+    step = max(1, LOGITS_AT_ONCE // max(1, numbers))
     return [slice(start, start + step) for start in range(0, n_tasks, step)]
 
 
@@ -41,7 +41,7 @@ def loss_over_draws(
     where ``mean``, ``std`` (T, P, N, C); ``eps`` (ceil(M / 2), T, 1, N, C), the same for all P; ``y`` (T, N). Many
     rows are worked on in pieces that fit the cache.
     """
-    step = max(1, CHUNK // (draws * mean[..., 0, :].numel()))
+    step = max(1, LOGITS_AT_ONCE // (draws * mean[..., 0, :].numel()))
     if step >= mean.shape[-2]:
         return _loss_of_piece(loss, mean, std, eps, draws, y)
     pieces = zip(mean.split(step, -2), std.split(step, -2), eps.split(step, -2), y.split(step, -1), strict=True)

@@ -9,13 +9,12 @@ where
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from vmtl._utils.noise import Noise
+from vmtl._utils.types import AutogradContext
 from vmtl.model.likelihoods.logit_draws import Loss, loss_over_draws, task_chunks
 from vmtl.model.logits import Moments
 
@@ -28,10 +27,12 @@ def moment_loss(moments: Moments, y: Tensor, noise: Noise, draws: int, loss: Los
 
 
 class _MomentLoss(torch.autograd.Function):
-    """Mean over draws of loss(mean + std e), its gradients made in the forward pass."""
+    """Mean over draws of loss(mean + std e), with gradients that the forward pass computes."""
 
     @staticmethod
-    def forward(ctx: Any, mean: Tensor, std: Tensor, y: Tensor, eps: Tensor, draws: int, loss: Loss) -> Tensor:
+    def forward(
+        ctx: AutogradContext, mean: Tensor, std: Tensor, y: Tensor, eps: Tensor, draws: int, loss: Loss
+    ) -> Tensor:
         value, d_mean, d_std = torch.empty_like(mean[..., 0]), torch.empty_like(mean), torch.empty_like(mean)
         for tasks in task_chunks(len(mean), draws * mean[0].numel()):
             parts = loss_over_draws(loss, mean[tasks, None], std[tasks, None], eps[:, tasks, None], draws, y[tasks])
@@ -41,7 +42,7 @@ class _MomentLoss(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: AutogradContext, grad: Tensor) -> tuple[Tensor | None, ...]:
         d_mean, d_std = ctx.saved_tensors
         grad = grad.unsqueeze(-1)
         return grad * d_mean, grad * d_std, None, None, None, None

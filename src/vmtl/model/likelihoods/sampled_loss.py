@@ -13,13 +13,14 @@ and keeps of each pair only gradients in the moments of its logits. docs/expecte
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from vmtl._utils.noise import Noise
+from vmtl._utils.types import AutogradContext
 from vmtl.model.distributions import Gaussian
 from vmtl.model.likelihoods.logit_draws import Loss, loss_over_draws, task_chunks
 from vmtl.model.logits import fused_affine
@@ -56,12 +57,16 @@ class _LogitGradients(NamedTuple):
     h_difference: Tensor  # (P, T, N, C)
 
 
+class _Context(AutogradContext, Protocol):
+    n_draws: int
+
+
 class _SampledLoss(torch.autograd.Function):
-    """Mean over L draws of z and M draws of the logits given z, its gradients half made in the forward pass."""
+    """Mean over L draws of z and M draws of the logits given z, its gradients partly computed in the forward pass."""
 
     @staticmethod
     def forward(
-        ctx: Any,
+        ctx: _Context,
         m: Tensor,
         s: Tensor,
         w: Tensor,
@@ -93,7 +98,7 @@ class _SampledLoss(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: _Context, grad: Tensor) -> tuple[Tensor | None, ...]:
         m, s, w, v, eps_z, g_sum, pairs = ctx.saved_tensors
         gradients = [torch.empty_like(value) for value in (m, s, w, v)]
         grad = (grad / ctx.n_draws).unsqueeze(-1)

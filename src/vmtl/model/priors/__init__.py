@@ -35,7 +35,7 @@ def make_w_prior(name: str, settings: PriorSettings, class_mask: Tensor, size: i
 
 
 def make_z_prior(name: str, settings: PriorSettings, rows: Rows, encoder: Encoder) -> ZPrior:
-    """The prior of z of that name for these training rows; one task alone has nobody to mix, and takes N(0, I)."""
+    """The prior of z of that name for these training rows; one task alone has no others to mix: N(0, I)."""
     kind = Z_PRIORS[name]
     if kind.mixes and rows.n_tasks == 1:
         kind = StandardNormalZ

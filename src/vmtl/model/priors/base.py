@@ -1,4 +1,4 @@
-"""What a prior is, and what it may look at.
+"""What a prior is, and what it is given.
 
 A prior of w costs ``penalty`` nats per task; a prior of z costs ``kl`` nats per task, the mean over its rows: the two
 KL terms of Eq. 5 and 11.
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from vmtl._utils.noise import Noise
-from vmtl.config.choices import Form, PriorGradient
+from vmtl.config.choices import KLForm, PriorGradient
 from vmtl.data.rows import Batch, Rows
 from vmtl.model.distributions import Posterior
 from vmtl.model.encoders import Encoder
@@ -21,10 +21,10 @@ from vmtl.model.encoders import Encoder
 
 @dataclass(frozen=True)
 class PriorSettings:
-    """How the mixture priors are read; the other priors ignore it."""
+    """Choices of the mixture priors; the other priors ignore them."""
 
     sharing: float | None = 1.0  # None: inferred per task
-    kl_form: Form = "bound"
+    kl_form: KLForm = "bound"
     gradient_w: PriorGradient = "detached"
     gradient_z: PriorGradient = "both"
     draws: int = 10  # of the monte-carlo form
@@ -32,7 +32,7 @@ class PriorSettings:
 
 @dataclass(frozen=True)
 class Context:
-    """One step, as the priors see it."""
+    """What the priors are given of one step."""
 
     batch: Batch
     alpha: Tensor  # (T, T) mixing weights of w

@@ -7,9 +7,9 @@ where
     alpha_tic = ``context.alpha`` (T, T), per class as in ``mixture_w``
     r = ``settings.sharing``, a number from 0 to 1
 
-Where we depart from the paper: it has r = 1. There, evidence that goes round between tasks is counted again and again
-and variances fall to 0; a strength below 1 forgets a little at each hop, and r = 0 is N(0, I). Where r is not given, it
-is inferred: ``conditional_mixture_w``.
+Where we depart from the paper: it has r = 1. Then what one task learned comes back to it through the others, is counted
+again and again, and variances fall to 0; a strength below 1 discounts it each time, and r = 0 is N(0, I). Where r is
+not given, it is inferred: ``conditional_mixture_w``.
 """
 
 from __future__ import annotations

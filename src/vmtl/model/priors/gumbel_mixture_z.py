@@ -1,4 +1,4 @@
-"""The paper's prior of z (Eq. 9): a mixture of what the other tasks say about a row.
+"""The paper's prior of z (Eq. 9): a mixture of the encodings that the other tasks have of a row.
 
 p(z_tn | x_tn, others) = sum_{i != t} beta_ti q(z | f(x_tn, D_i))
 

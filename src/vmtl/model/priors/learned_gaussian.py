@@ -22,8 +22,8 @@ class LearnedGaussianW(WPrior):
     """w_tc ~ N(m_c, diag(v_c)) for every task, m and v learned by EM.
 
     The E step is the gradient on q(w); every ``update_every`` steps the M step sets m and v in closed form.
-    Reading taken: Bakker and Heskes put a full covariance on a handful of hidden-to-output weights; with
-    K = 512 and four tasks a full covariance has no data, so it is diagonal per class. A floor keeps a
+    Our reading: Bakker and Heskes put a full covariance on a handful of hidden-to-output weights; with
+    K = 512 and four tasks a full covariance cannot be estimated, so it is diagonal per class. A floor keeps a
     variance that all tasks agree on from collapsing.
     """
 

@@ -41,8 +41,8 @@ class TensorNormalW(WPrior):
 
     Every ``update_every`` steps each factor is set by one flip-flop step given the other two. As in the
     authors' code, a factor is floored in its singular values and its trace is capped, without which the
-    product of three estimated factors has no scale and runs away. The penalty is the negative log density
-    of the MAP estimate, the same share for every task. Reading taken: one task-specific layer (the
+    product of three estimated factors has no fixed scale and diverges. The penalty is the negative log density
+    of the MAP estimate, the same share for every task. Our reading: one task-specific layer (the
     classifier), as in the paper's comparison; the bias is one more feature.
     """
 

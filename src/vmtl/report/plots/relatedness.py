@@ -99,8 +99,6 @@ def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18) -
     most : int, default=18
         Arrows that are drawn, strongest first.
     """
-    from matplotlib.patches import FancyArrowPatch
-
     strongest_first = arrows(weights)
     names = [str(name) for name in weights.index]
     kept = [n for n in names if n in _involved(strongest_first)] if len(names) > MOST_ON_CIRCLE else names
@@ -109,21 +107,8 @@ def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18) -
     shown = [a for a in strongest_first if a.learner in place and a.teacher in place][:most]
     low, high = even_weight(len(names)), max((a.weight for a in shown), default=1.0)
     for arrow in reversed(shown):
-        strength = np.clip((arrow.weight - low) / max(high - low, 0.05), 0.06, 1)
-        ax.add_patch(
-            FancyArrowPatch(
-                place[arrow.teacher],
-                place[arrow.learner],
-                connectionstyle="arc3,rad=0.14",
-                arrowstyle="-|>",
-                mutation_scale=8 + 7 * strength,
-                lw=0.8 + 3.2 * strength,
-                color=ACCENT,
-                alpha=0.2 + 0.8 * strength,
-                shrinkA=11,
-                shrinkB=11,
-            )
-        )
+        strength = float(np.clip((arrow.weight - low) / max(high - low, 0.05), 0.06, 1))
+        _draw_arrow(ax, place[arrow.teacher], place[arrow.learner], strength)
     for name, (x, y) in place.items():
         ax.plot(x, y, "o", ms=9, color=INK)
         side = "center" if abs(x) < 0.3 else "left" if x > 0 else "right"
@@ -131,6 +116,25 @@ def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18) -
     ax.set(xlim=(-2.2, 2.2), ylim=(-1.3, 1.3), aspect="equal")
     ax.axis("off")
     return ax
+
+
+def _draw_arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], strength: float) -> None:
+    """A curved arrow between two points, as wide and dark as its strength in [0, 1]."""
+    from matplotlib.patches import FancyArrowPatch
+
+    arrow = FancyArrowPatch(
+        start,
+        end,
+        connectionstyle="arc3,rad=0.14",
+        arrowstyle="-|>",
+        mutation_scale=8 + 7 * strength,
+        lw=0.8 + 3.2 * strength,
+        color=ACCENT,
+        alpha=0.2 + 0.8 * strength,
+        shrinkA=11,
+        shrinkB=11,
+    )
+    ax.add_patch(arrow)
 
 
 def _involved(strongest_first: Sequence[Arrow]) -> set[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Tasks or classes that one figure can show; tables have them all.
-MOST_SHOWN = 25
+MOST_IN_FIGURE = 25
 _SHADES = {ALONE: (WARM, "s", "alone"), POOLED: (GOOD, "D", "pooled")}
 _LINEAR = {"per_task_linear": ("^", "per-task linear"), "pooled_linear": ("v", "pooled linear")}
 
@@ -37,7 +37,7 @@ def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None
         Where to draw; None makes a new figure.
     """
     others = others or {}
-    tasks = evidence.present[:MOST_SHOWN]
+    tasks = evidence.present[:MOST_IN_FIGURE]
     ax = axes(ax, 1.1 + 0.42 * len(tasks))
     ax.plot([], [], "o", ms=5, color=ACCENT, label="this model")
     labelled: set[str] = set()
@@ -80,8 +80,8 @@ def plot_gains(of_tasks: Sequence[Gain], ax: Axes | None = None) -> Axes:
         Where to draw; None makes a new figure.
     """
     shown = sorted(of_tasks, key=lambda gain: -gain.gain.value)
-    if len(shown) > MOST_SHOWN:
-        shown = [*shown[: MOST_SHOWN // 2], *shown[-(MOST_SHOWN - MOST_SHOWN // 2) :]]
+    if len(shown) > MOST_IN_FIGURE:
+        shown = [*shown[: MOST_IN_FIGURE // 2], *shown[-(MOST_IN_FIGURE - MOST_IN_FIGURE // 2) :]]
     ax = axes(ax, 1.0 + 0.36 * len(shown))
     colours = {"helped": GOOD, "hurt": BAD}
     for place, gain in enumerate(shown):
@@ -204,7 +204,7 @@ def plot_confusion(evidence: Evidence, task: int | None = None, ax: Axes | None 
 
     assert evidence.classes is not None
     counts = confusion(evidence, task)
-    kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_SHOWN])
+    kept = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:MOST_IN_FIGURE])
     share = counts[np.ix_(kept, kept)] / np.maximum(counts[kept].sum(axis=1, keepdims=True), 1)
     names = [short(evidence.classes[c]) for c in kept]
     ax = axes(ax, 1.2 + min(0.42 * len(kept), 4.2))

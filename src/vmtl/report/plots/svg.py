@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vmtl.report.style import PROPERTIES, WIDTH, look
+from vmtl.report.style import PROPERTIES, WIDTH, figure_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def draw_grid(
     """Call ``plot`` with an empty figure."""
     from matplotlib.figure import Figure
 
-    with look(), warnings.catch_warnings():
+    with figure_style(), warnings.catch_warnings():
         # A glyph that Matplotlib's own font lacks is drawn by the browser with its fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
         figure = Figure(figsize=(width, height), layout="constrained")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Arrows that stand as lines above the pictures.
 MOST_LINES = 6
-#: Nats per row that are not worth a word.
+#: Differences in nats per row that are too small to mention.
 LITTLE = 0.005
 
 

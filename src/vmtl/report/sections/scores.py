@@ -33,11 +33,11 @@ def score_section(model: BaseMultiTask, evidence: Evidence, others: Mapping[str,
     picture = draw(
         "scores",
         lambda ax: scored.plot_scores(evidence, others, ax),
-        height=(1.4 if others else 1.1) + 0.46 * min(len(evidence.present), scored.MOST_SHOWN),
+        height=(1.4 if others else 1.1) + 0.46 * min(len(evidence.present), scored.MOST_IN_FIGURE),
         title=f"{evidence.measure[0].upper()}{evidence.measure[1:]} of every task",
         caption="The bar is the 95 % interval over rows."
         + (" Points without a bar are further methods; the table has them all." if others else "")
-        + (f" The first {scored.MOST_SHOWN} tasks." if len(evidence.present) > scored.MOST_SHOWN else ""),
+        + (f" The first {scored.MOST_IN_FIGURE} tasks." if len(evidence.present) > scored.MOST_IN_FIGURE else ""),
         alt=f"{evidence.measure} of every task: {per_task}.",
     )
     sheets = [score_sheet(evidence)]
@@ -79,7 +79,7 @@ def gain_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section 
     picture = draw(
         "gains",
         lambda ax: scored.plot_gains(of_tasks, ax).set_xlabel(f"gain over alone, {unit}"),
-        height=1.0 + 0.38 * min(len(of_tasks), scored.MOST_SHOWN),
+        height=1.0 + 0.38 * min(len(of_tasks), scored.MOST_IN_FIGURE),
         title="Gain over being learned alone",
         caption="Right of the line the other tasks helped. Bars are 95 % intervals of paired differences.",
         alt="; ".join(f"{g.task}: {g.verdict}, {100 * g.gain.value:+.1f} {unit}" for g in of_tasks) + ".",

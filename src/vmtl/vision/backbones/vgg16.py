@@ -15,7 +15,7 @@ from vmtl.vision.transform import IMAGENET
 if TYPE_CHECKING:
     from torch import nn
 
-WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)  # 0: max pooling
+LAYER_WIDTHS = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)  # 0: max pooling
 _FEATURE_LAYERS = 5  # of the classifier: linear, ReLU, dropout, linear, ReLU
 
 
@@ -44,7 +44,7 @@ def make_vgg16() -> nn.Module:
             super().__init__()
             layers: list[nn.Module] = []
             channels = 3
-            for width in WIDTHS:
+            for width in LAYER_WIDTHS:
                 if width:
                     layers += [nn.Conv2d(channels, width, kernel_size=3, padding=1), nn.ReLU()]
                     channels = width

@@ -9,13 +9,13 @@ import torch
 
 from helpers.priors import PROBLEMS, context_with_logits, make_context
 from helpers.toys import SMALL, build, toy
-from vmtl.config.choices import FORMS
+from vmtl.config.choices import KL_FORMS
 from vmtl.model.attention import Attention
 from vmtl.model.priors.mixture_kl import encoded_mixture
 from vmtl.model.priors.mixture_kl.encoded_mixture import EncodedMixture
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", KL_FORMS)
 @pytest.mark.parametrize("gradient", ["detached", "both"])
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_pieces_of_one_task(kind: str, gradient: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +25,7 @@ def test_pieces_of_one_task(kind: str, gradient: str, form: str, monkeypatch: py
     mixture = EncodedMixture(model.prior_settings(), rows, model.encoder, Attention(rows))
     results = []
     for size in (1, 10**9):
-        monkeypatch.setattr(encoded_mixture, "PIECE", size)
+        monkeypatch.setattr(encoded_mixture, "ENCODED_AT_ONCE", size)
         context, logits = context_with_logits(rows, repeats=True)
         kl = mixture.kl(model.encoder(context.batch.x + 0.1), context)
         weight = torch.tensor([0.5, 1.0, 2.0], dtype=kl.dtype)
@@ -43,7 +43,7 @@ def test_pieces_keep_nothing_for_the_way_back(monkeypatch: pytest.MonkeyPatch) -
     context = make_context(rows)
     kept = []
     for size in (1, 10**9):
-        monkeypatch.setattr(encoded_mixture, "PIECE", size)
+        monkeypatch.setattr(encoded_mixture, "ENCODED_AT_ONCE", size)
         q_z, held = model.encoder(context.batch.x), []
 
         def hold(tensor: torch.Tensor, held: list[int] = held) -> torch.Tensor:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal, kl_divergence
 
-from vmtl.config.choices import FORMS
+from vmtl.config.choices import KL_FORMS
 from vmtl.model.distributions import Gaussian
 from vmtl.model.priors.mixture_kl.forms import mixture_kl, monte_carlo, weighted_sum
 
@@ -108,7 +108,7 @@ def test_a_component_of_weight_zero_says_nothing_however_near_it_is() -> None:
     weights = torch.tensor([[0.0, 1.0], [1.0, 0.0]], dtype=torch.float64)
     noise = torch.randn(64, 2, 512, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     exact = torch.full((2,), 512 * 9 / 2, dtype=torch.float64)
-    for form in FORMS:
+    for form in KL_FORMS:
         torch.testing.assert_close(mixture_kl(form, q, q, weights, noise), exact, rtol=0.05, atol=0)
 
 
@@ -124,7 +124,7 @@ def test_single_precision_keeps_its_digits_where_tasks_agree() -> None:
         torch.testing.assert_close(mixture_kl(form, q, q, weights).double(), exact, rtol=1e-3, atol=0.1)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", KL_FORMS)
 def test_without_any_component_the_result_is_zero_and_finite_in_its_gradient(form: str) -> None:
     q, weights = random_mixture(3, 4, 0)
     mean = q.mean.clone().requires_grad_()

@@ -20,7 +20,7 @@ WEIGHTS = [2.0, *[1.0] * 20]
 @pytest.mark.parametrize("gradient", ["both", "detached"])
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_equals_the_general_path(kind: str, gradient: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel_bound, "CHUNK", 40)
+    monkeypatch.setattr(kernel_bound, "DISTANCES_AT_ONCE", 40)
     rows = PROBLEMS[kind].rows(weight=WEIGHTS)
     model = build("vmtl", rows, replace(SMALL, prior_gradient_z=gradient))
     attention, context = Attention(rows), make_context(rows)

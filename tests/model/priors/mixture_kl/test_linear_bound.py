@@ -19,7 +19,7 @@ from vmtl.model.priors.mixture_kl.linear_bound import LinearBound
 @pytest.mark.parametrize("kind", PROBLEMS)
 def test_equals_the_general_path(kind: str, gradient: str, repeats: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In small pieces, and with a q(z) that is not the encoder's own."""
-    monkeypatch.setattr(linear_bound, "CHUNK", 20)
+    monkeypatch.setattr(linear_bound, "AVERAGES_AT_ONCE", 20)
     rows = PROBLEMS[kind].rows()
     model = build("vmtl", rows, replace(SMALL, encoder="linear", latent_dim=9, prior_gradient_z=gradient))
     attention, (context, logits) = Attention(rows), context_with_logits(rows, repeats)

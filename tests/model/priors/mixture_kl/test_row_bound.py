@@ -13,7 +13,7 @@ from vmtl.model.priors.mixture_kl.forms import mixture_kl
 
 @pytest.mark.parametrize("chunk", [1, 10**6])
 def test_equals_the_form_of_the_bound(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_bound, "CHUNK", chunk)
+    monkeypatch.setattr(row_bound, "COMPONENTS_AT_ONCE", chunk)
     q, components = random_gaussian(6, 5, seed=2), random_gaussian(4, 3, 5, seed=3)
     weights = leaf(torch.Generator().manual_seed(4), 6, 3, positive=True)
     place = torch.tensor([0, 1, 1, 3, 2, 0])

@@ -4,7 +4,7 @@ KL_t = mean_n KL(q(z_tn) || sum_{i != t} beta_tni q(z | f(x_tn, D_i)))
 
 where
     q(z_tn) = ``q_z`` (T, N, K)
-    f(x_tn, D_i) = ``Attention.mix``, what task i says about a row (Eq. 10)
+    f(x_tn, D_i) = ``Attention.mix``, the average of task i for a row (Eq. 10)
     q(z | f) = ``encoder.posterior`` of it, (U, T-1, K) for the U different rows of a piece
     beta_tni = ``OtherTasks.weights`` (T, N, T-1)
 """
@@ -27,9 +27,9 @@ from vmtl.model.priors.mixture_kl.forms import mixture_kl
 from vmtl.model.priors.mixture_kl.other_tasks import OtherTasks
 from vmtl.model.priors.mixture_kl.row_bound import row_bound
 
-#: Numbers in the components of the tasks that are worked on at once; with gradients, each piece is made again on
-#: the way back, so that the memory of a step does not grow with the square of the tasks.
-PIECE = 4_000_000
+#: Numbers in the components of the tasks that are worked on at once; with gradients, the backward pass
+#: computes each piece again, so that the memory of a step does not grow with the square of the tasks.
+ENCODED_AT_ONCE = 4_000_000
 
 
 class EncodedMixture:
@@ -66,7 +66,7 @@ class EncodedMixture:
 
     def _in_pieces(self, of_tasks: Callable[[int, int], Tensor], n_tasks: int, numbers: int) -> Tensor:
         """``of_tasks(start, stop)`` of all tasks, in pieces if a task's components have many ``numbers``."""
-        step = max(1, PIECE // numbers)
+        step = max(1, ENCODED_AT_ONCE // numbers)
         pieces = [(start, min(start + step, n_tasks)) for start in range(0, n_tasks, step)]
         if len(pieces) == 1 or not self._keeps_graph:
             return torch.cat([of_tasks(*piece) for piece in pieces])

@@ -17,7 +17,7 @@ import math
 import torch
 from torch import Tensor
 
-from vmtl.config.choices import FORMS, Form
+from vmtl.config.choices import KL_FORMS, KLForm
 from vmtl.model.distributions import Gaussian
 
 
@@ -76,7 +76,7 @@ def weighted_sum(q: Gaussian, components: Gaussian, weights: Tensor) -> Tensor:
     return q.kl(Gaussian(weights @ components.mean, variance.sqrt()))
 
 
-def mixture_kl(form: Form, q: Gaussian, components: Gaussian, weights: Tensor, noise: Tensor | None = None) -> Tensor:
+def mixture_kl(form: KLForm, q: Gaussian, components: Gaussian, weights: Tensor, noise: Tensor | None = None) -> Tensor:
     """KL(q || sum_i weight_i component_i) in the named form; ``noise`` (S, *q.mean.shape) for monte-carlo.
 
     Rows whose weights are all 0 (no other task can help) have no mixture and return 0 here.
@@ -96,5 +96,5 @@ def mixture_kl(form: Form, q: Gaussian, components: Gaussian, weights: Tensor, n
     elif form == "weighted-sum":
         divergence = weighted_sum(q, components, weights)
     else:
-        raise ValueError(f"Unknown KL form {form!r}; choose one of {', '.join(FORMS)}.")
+        raise ValueError(f"Unknown KL form {form!r}; choose one of {', '.join(KL_FORMS)}.")
     return torch.where(alone, 0.0, divergence)

@@ -30,7 +30,7 @@ from vmtl.model.mixing import renormalise
 from vmtl.model.priors.base import Context
 
 #: Numbers in one piece of the table of distances while it is made.
-CHUNK = 8_000_000
+DISTANCES_AT_ONCE = 8_000_000
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Distances:
 
     share: Tensor  # (T, C)
     distance: Tensor  # (T, C, T)
-    support: Tensor  # (T, C, T) which tasks have something to say about a class
-    lonely_square: Tensor  # (T,) the mean over all rows of |h|^2, counting only rows with nobody to ask
+    support: Tensor  # (T, C, T) which other tasks have a class
+    unshared_square: Tensor  # (T,) the mean over all rows of |h|^2, counting only rows of unshared classes
 
 
 class KernelBound:
@@ -61,26 +61,26 @@ class KernelBound:
             precision = precision.detach()
         mixed = 0.5 * precision * (table.share * (weights * table.distance).sum(-1)).sum(-1)  # (T,)
         scale = self.encoder.spread[0, 0] * width
-        lonely = (table.share * ~table.support.any(-1)).sum(-1)  # (T,) part of the rows with nobody to ask
-        return mixed + 0.5 * (lonely * (scale.square() - 1 - 2 * scale.log()).sum() + table.lonely_square)
+        unshared = (table.share * ~table.support.any(-1)).sum(-1)  # (T,) part of the rows whose class no other has
+        return mixed + 0.5 * (unshared * (scale.square() - 1 - 2 * scale.log()).sum() + table.unshared_square)
 
 
 def measure_distances(rows: Rows, attention: Attention, spread: Tensor) -> Distances:
     """The table of all training rows, some at a time."""
-    step = max(1, CHUNK // (rows.n_tasks * len(spread)))
+    step = max(1, DISTANCES_AT_ONCE // (rows.n_tasks * len(spread)))
     shape = (rows.n_tasks, rows.n_classes)
     cell = rows.task * rows.n_classes + rows.label
     weight = rows.weight / rows.task_weight[rows.task]  # sums to 1 per task
     share = rows.x.new_zeros(shape).flatten().index_add(0, cell, weight)
     total = rows.x.new_zeros(len(share), rows.n_tasks)
-    lonely_square = rows.x.new_zeros(rows.n_tasks)
+    unshared_square = rows.x.new_zeros(rows.n_tasks)
     for index in torch.arange(len(rows.y), device=rows.x.device).split(step):
         h, supported = rows.x[index], attention.support[index]
         square = ((h[:, None] - attention.mix(rows.x, index)) / spread).square().sum(-1)  # (B, T)
         total.index_add_(0, cell[index], weight[index, None] * square * supported)
         norm = h.square().sum(-1) * ~supported.any(-1)
-        lonely_square.index_add_(0, rows.task[index], weight[index] * norm)
+        unshared_square.index_add_(0, rows.task[index], weight[index] * norm)
     distance = total / share.clamp_min(torch.finfo(share.dtype).tiny)[:, None]
     others = ~torch.eye(rows.n_tasks, dtype=torch.bool, device=rows.x.device)
     support = others[:, None] & rows.class_mask.T
-    return Distances(share.view(shape), distance.view(*shape, -1), support, lonely_square)
+    return Distances(share.view(shape), distance.view(*shape, -1), support, unshared_square)

@@ -1,6 +1,6 @@
 """The convex bound of z for a linear encoder, without a (T, N, T, K) tensor: the time hardly grows with tasks.
 
-For z = x W + b + s e and a_ni = f(x_n, D_i), what task i offers row n, the bound
+For z = x W + b + s e and a_ni = f(x_n, D_i), the average of task i for row n, the bound
 sum_i beta_ni KL(q(z_n) || q(z | a_ni)) only needs the mean c_n = sum_i beta_ni a_ni of a row's averages, and how they
 spread around it:
 
@@ -12,7 +12,7 @@ where
     a_ni = made once, for features are fixed, (n, T-1, D); c_n (T, N, D)
     beta_ni = ``OtherTasks.weights`` (T, N, T-1)
 
-Nothing of size T and K is built. Worth it where D <= K.
+Nothing of size T and K is built. It pays where D <= K.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from vmtl.model.priors.base import Context
 from vmtl.model.priors.mixture_kl.other_tasks import OtherTasks
 
 #: Numbers in one piece of the table of averages while it is made.
-CHUNK = 8_000_000
+AVERAGES_AT_ONCE = 8_000_000
 
 
 class LinearBound:
@@ -38,7 +38,7 @@ class LinearBound:
         self.encoder, self.detached = encoder, detached
         self.others = OtherTasks(rows, attention.support)
         self._centre = rows.x.mean(0)
-        step = max(1, CHUNK // (rows.n_tasks * rows.x.shape[1]))
+        step = max(1, AVERAGES_AT_ONCE // (rows.n_tasks * rows.x.shape[1]))
         centred = rows.x - self._centre
         parts = [
             attention.mix(centred, piece, self.others.index[rows.task[piece]])

@@ -1,4 +1,4 @@
-"""Whom each row of a batch may ask about z: the other tasks that saw its class."""
+"""For each row of a batch: the other tasks that saw its class, and beta over them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class OtherTasks:
     """
 
     def __init__(self, rows: Rows, support: Tensor) -> None:
-        """``support`` (n, T) says which tasks have something to say about a training row."""
+        """``support`` (n, T) marks the other tasks that have the class of a training row."""
         everyone = torch.arange(rows.n_tasks, device=rows.task.device)
         pairs = everyone.expand(len(everyone), -1)
         self.index = pairs[pairs != everyone[:, None]].view(len(everyone), -1)  # (T, T-1)

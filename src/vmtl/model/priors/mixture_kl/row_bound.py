@@ -10,20 +10,19 @@ where
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from vmtl._utils.types import AutogradContext
 from vmtl.model.distributions import Gaussian
 
 #: Numbers of one table that are worked on at once: few enough for the cache.
-CHUNK = 250_000
+COMPONENTS_AT_ONCE = 250_000
 
 
 class _RowBound(torch.autograd.Function):
-    """sum_i weight_ni KL(N(m_n, s_n^2) || component_i of row n), with the gradients made on the way.
+    """sum_i weight_ni KL(N(m_n, s_n^2) || component_i of row n), with gradients that the forward pass computes.
 
     With p = 1 / v the precision of a component, v = sigma^2, and d = mu - m its distance, KL_ni is
     1/2 sum_k [ s^2 p + d^2 p + log v - log s^2 - 1 ], d/dm = -sum_i weight p d, d/ds = sum_i weight (s p - 1 / s),
@@ -31,7 +30,9 @@ class _RowBound(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, m: Tensor, s: Tensor, weights: Tensor, mean: Tensor, scale: Tensor, place: Tensor) -> Tensor:
+    def forward(
+        ctx: AutogradContext, m: Tensor, s: Tensor, weights: Tensor, mean: Tensor, scale: Tensor, place: Tensor
+    ) -> Tensor:
         half_entropy = 0.5 * m.shape[-1] + s.log().sum(-1)  # (B,)
         rest = scale.log().sum(-1)[place] - half_entropy[:, None]  # (B, I)
         precision = scale.square().reciprocal_()  # (U, I, K)
@@ -53,7 +54,7 @@ class _RowBound(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: AutogradContext, grad: Tensor) -> tuple[Tensor | None, ...]:
         rest, d_mean, d_scale, *inputs = ctx.saved_tensors
         d_components = _component_gradients(grad, *inputs) if inputs else (None, None)
         grad = grad.unsqueeze(-1)
@@ -62,7 +63,7 @@ class _RowBound(torch.autograd.Function):
 
 def _pieces(m: Tensor, mean: Tensor) -> list[tuple[int, int]]:
     """First and last row (not included) of every piece of the batch."""
-    step = max(1, CHUNK // mean[0].numel())
+    step = max(1, COMPONENTS_AT_ONCE // mean[0].numel())
     return [(start, min(start + step, len(m))) for start in range(0, len(m), step)]
 
 

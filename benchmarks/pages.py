@@ -1,0 +1,15 @@
+"""How a table gets into a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def write_block(page: Path, name: str, text: str) -> None:
+    """Replace what stands between ``<!-- name:start -->`` and ``<!-- name:end -->`` in a page."""
+    start, end = f"<!-- {name}:start -->", f"<!-- {name}:end -->"
+    before, found, rest = page.read_text(encoding="utf-8").partition(start)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"{page} has no block between {start} and {end}; add both lines where the table belongs.")
+    page.write_text(f"{before}{start}\n{text.strip()}\n{end}{after}", encoding="utf-8")

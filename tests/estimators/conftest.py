@@ -1,0 +1,25 @@
+"""Fitted models that the tests of the estimators share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.three_tasks import REAL, TASK, UNIT, X, Y, classifier, regressor
+from vmtl import MultiTaskClassifier, MultiTaskRegressor
+
+
+@pytest.fixture(scope="module")
+def clf(inference: None) -> MultiTaskClassifier:
+    return classifier().fit(X, Y, tasks=TASK)
+
+
+@pytest.fixture(scope="module")
+def reg(inference: None) -> MultiTaskRegressor:
+    return regressor().fit(REAL.X, UNIT, tasks=TASK)
+
+
+@pytest.fixture(scope="session")
+def frame() -> pd.DataFrame:
+    return pd.DataFrame(X, columns=[f"f{j}" for j in range(6)], index=np.arange(100, 148)).assign(site=TASK)

@@ -1,0 +1,59 @@
+"""Awkward inputs: what they change of the toy problem, and that they work or raise their documented error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.reliable import Toy
+from vmtl import MultiTaskClassifier, MultiTaskRegressor
+
+OPTIONS: dict[str, Any] = {"max_steps": 3, "random_state": 0}
+
+
+@dataclass(frozen=True)
+class Case:
+    """An input: what it changes of the toy problem, and the error it must raise (None: it works)."""
+
+    change: Callable[[Toy], dict[str, Any]]
+    error: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    kind: type[Exception] = ValueError
+
+
+def with_value(value: float) -> Callable[[Toy], dict[str, Any]]:
+    def change(toy: Toy) -> dict[str, Any]:
+        X = toy.X.copy()
+        X[4, 2] = value
+        return {"X": X}
+
+    return change
+
+
+def dates(toy: Toy) -> Any:
+    return pd.Timestamp("2024-02-28") + pd.to_timedelta(np.arange(len(toy.X)), unit="D")
+
+
+def run(kind: Any, case: Case, toy: Toy) -> None:
+    """Fit, and if that works predict the same rows: finite numbers, and the same with half of the rows."""
+    inputs: dict[str, Any] = {"X": toy.X, "tasks": toy.tasks, **case.change(toy)}
+    y = inputs.pop("y", toy.labels if kind is MultiTaskClassifier else toy.values)
+    X, tasks = inputs.pop("X"), inputs.pop("tasks")
+    model = kind(**OPTIONS, **case.options)
+    if case.error is not None:
+        with pytest.raises(case.kind, match=case.error) as caught:
+            model.fit(X, y, tasks=tasks, **inputs)
+        assert len(str(caught.value)) < 2000
+        assert not hasattr(model, "tasks_")
+        return
+    model.fit(X, y, tasks=tasks, **inputs)
+    assert np.isfinite(model.uncertainty(X, tasks=tasks).to_numpy()).all()
+    found = model.predict(X, tasks=tasks)
+    assert len(found) == len(toy.X)
+    if kind is MultiTaskRegressor:
+        assert np.isfinite(found).all()

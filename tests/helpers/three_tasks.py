@@ -1,0 +1,23 @@
+"""Three tasks that the tests of the estimators share: four classes, or real targets in the unit of a user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from helpers.toys import toy
+from vmtl import MultiTaskClassifier, MultiTaskRegressor
+
+DATA = toy([16, 20, 12], classes=4, features=6, spread=0.7)
+X, Y, TASK = DATA.X, np.array(["ant", "bee", "cat", "dog"])[DATA.y], np.array(["north", "south", "west"])[DATA.task]
+REAL = toy([16, 20, 12], features=6)
+UNIT = 1000.0 + 50.0 * REAL.y
+
+
+def classifier(**options: Any) -> MultiTaskClassifier:
+    return MultiTaskClassifier(**{"max_steps": 40, "random_state": 0, **options})
+
+
+def regressor(**options: Any) -> MultiTaskRegressor:
+    return MultiTaskRegressor(**{"max_steps": 40, "random_state": 0, **options})

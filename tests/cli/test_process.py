@@ -33,6 +33,7 @@ def test_help_reads_like_a_manual_and_names_every_command() -> None:
         "predict",
         "evaluate",
         "report",
+        "suggest",
         "export",
         "serve",
         "features",

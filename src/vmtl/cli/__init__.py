@@ -19,6 +19,7 @@ from vmtl.cli.methods import methods
 from vmtl.cli.predict import predict
 from vmtl.cli.report import report
 from vmtl.cli.serve import serve
+from vmtl.cli.suggest import suggest
 
 app = typer.Typer(
     name="vmtl",
@@ -57,6 +58,6 @@ def main(
     """
 
 
-for _command in (demo, fit, predict, evaluate, report, export, serve, features, methods, info):
+for _command in (demo, fit, predict, evaluate, report, suggest, export, serve, features, methods, info):
     app.command(no_args_is_help=_command not in (demo, methods))(_command)
 app.add_typer(bench, name="bench")

@@ -66,6 +66,7 @@ def test_a_classifier_with_gaps_runs_in_onnxruntime(classes: Numeric, tmp_path: 
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
 
 
+@pytest.mark.slow
 def test_a_regressor_in_the_unit_of_its_target(values: Numeric, tmp_path: Path) -> None:
     export_onnx(values.model, tmp_path / "model.onnx")
     assert_same(values, tmp_path / "model.onnx")

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
 
 def describe(model: Estimator) -> dict[str, Any]:
-    """What who runs a model must know of it: kind, tasks, columns and classes, as JSON can hold them."""
+    """What who runs a model must know of it, as JSON can hold it.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+
+    Returns
+    -------
+    dict
+        ``kind``, ``tasks`` and ``columns``, and for a classifier ``classes``.
+    """
     document: dict[str, Any] = {
         "kind": "classification" if hasattr(model, "classes_") else "regression",
         "tasks": to_json(model.tasks_),

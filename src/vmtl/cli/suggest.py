@@ -38,10 +38,8 @@ def suggest(
     rows = read_rows(table, fitted, task)
     wanted = None if for_task is None else match_tasks(pd.array([for_task], dtype=object), fitted)[0]
     chosen = fitted.suggest(rows.X, rows.tasks, n, task=wanted)
-    if rows.table is None:
-        result = pd.DataFrame({task_name(fitted, task): rows.tasks[chosen]})
-    else:
-        result = rows.table.iloc[chosen].reset_index(drop=True)
+    whole = pd.DataFrame({task_name(fitted, task): rows.tasks}) if rows.table is None else rows.table
+    result = whole.iloc[chosen].reset_index(drop=True)
     if "row" in result.columns:
         raise ValueError(f"{table} already has a column 'row'; rename it, so that nothing is overwritten.")
     result.insert(0, "row", chosen + 1)

@@ -51,21 +51,19 @@ def make_app(model: Estimator, *, max_rows: int = MAX_ROWS, max_bytes: int = MAX
     Returns
     -------
     FastAPI
-        An application for uvicorn or another ASGI server; it predicts one request at a time.
+        For uvicorn or another ASGI server; it predicts one request at a time.
     """
     check_is_fitted(model)
-    app = FastAPI(title="vmtl", version=__version__, docs_url=None, redoc_url=None)  # those pages load from the network
+    app = FastAPI(title="vmtl", version=__version__, docs_url=None, redoc_url=None)  # those load from the network
     about = describe(model) | {"version": __version__, "limits": {"rows": max_rows, "bytes": max_bytes}}
     one_at_a_time = threading.Lock()
 
     @app.get("/")
     async def information() -> dict[str, Any]:
-        """The kind of model, its tasks, columns and classes."""
         return about
 
     @app.get("/health")
     async def health() -> dict[str, str]:
-        """That the service answers."""
         return {"status": "ok"}
 
     @app.post("/predict")
@@ -73,7 +71,6 @@ def make_app(model: Estimator, *, max_rows: int = MAX_ROWS, max_bytes: int = MAX
         rows: Annotated[list[Any] | dict[str, list[Any]], Body(description="Objects, columns, or lists of values.")],
         tasks: Annotated[list[Any] | str | float | None, Body(description="Of each row, or one for all.")] = None,
     ) -> dict[str, Any]:
-        """Predictions of rows with their uncertainty."""
         table = read_rows(rows, column_names(model), max_rows)
         labels = read_tasks(tasks, table, model)
         with one_at_a_time:

@@ -15,7 +15,7 @@ from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.inputs import encode_tasks
 from vmtl.estimators.validation import InputValidationMixin
 from vmtl.inference.prediction import Predictor
-from vmtl.inference.suggestion import choose, make_pools
+from vmtl.inference.suggestion import Pools, choose, make_pools
 
 
 class SuggestingMixin(InputValidationMixin):
@@ -57,14 +57,19 @@ class SuggestingMixin(InputValidationMixin):
             raise ValueError(
                 "The weights of this model have no uncertainty that a label could lessen; fit method='vmtl'."
             )
-        with threads(self.n_threads), progress_bar("Choosing", int(n), visible=bool(self.verbose)) as show:
+        with threads(self.n_threads):
             pools = make_pools(self._predictor, x[offered], codes[offered], self.seed_)
-            different = sum(pool.different for _, pool in pools.values())
-            if n > different:
-                raise ValueError(f"n is {n}, but there are {counted(different, 'different row')} to choose from.")
-            chosen = []
-            for place in choose(pools, int(n)):
-                chosen.append(offered[place])
+            return offered[self._choose(pools, int(n))]
+
+    def _choose(self, pools: Pools, n: int) -> Array:
+        """Numbers of ``n`` rows that are all different."""
+        different = sum(pool.different for _, pool in pools.values())
+        if n > different:
+            raise ValueError(f"n is {n}, but there are {counted(different, 'different row')} to choose from.")
+        chosen = []
+        with progress_bar("Choosing", n, visible=bool(self.verbose)) as show:
+            for place in choose(pools, n):
+                chosen.append(place)
                 show()
         return np.array(chosen, dtype=np.int64)
 

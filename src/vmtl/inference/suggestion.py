@@ -71,9 +71,13 @@ class TaskPool:
         self.free &= self.same != self.same[place]
 
 
+#: Of every task, the numbers of its rows and their pool.
+Pools = dict[int, tuple[Array, TaskPool]]
+
+
 @torch.no_grad()
-def make_pools(predictor: Predictor, x: Array, task: Array, seed: int) -> dict[int, tuple[Array, TaskPool]]:
-    """For every task that has rows in x (n, D), their numbers and their pool."""
+def make_pools(predictor: Predictor, x: Array, task: Array, seed: int) -> Pools:
+    """The pools of the tasks that have rows in x (n, D)."""
     z, variance, own = _moments(predictor, x, task)
     if isinstance(predictor.model.likelihood, GaussianNoise):
         noise = predictor.model.likelihood.scale().double().square()[task][:, None]
@@ -107,7 +111,7 @@ def _moments(predictor: Predictor, x: Array, task: Array) -> tuple[Tensor, Tenso
     return z, variance, own
 
 
-def choose(pools: dict[int, tuple[Array, TaskPool]], n: int) -> Iterator[int]:
+def choose(pools: Pools, n: int) -> Iterator[int]:
     """The numbers of ``n`` rows, each the one that tells most after those before."""
 
     def best(t: int) -> tuple[float, int, int]:

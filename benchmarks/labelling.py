@@ -1,6 +1,6 @@
 """What labels are worth if ``suggest`` chooses the rows, beside the same number chosen at random or by uncertainty.
 
-    python benchmarks/labelling.py --data DIR --seeds 12     # DIR as for the suites; digits need none
+    python benchmarks/labelling.py --data DIR --seeds 12     # DIR as for the suites; for office-caltech
 
 Half of the rows are for testing. Of the other half a few at random are labelled and a model is fitted; then a batch of
 labels is added in three ways and the model fitted again: the rows that ``suggest`` names, as many at random, and those
@@ -19,21 +19,21 @@ import pandas as pd
 
 from vmtl import MultiTaskClassifier, MultiTaskRegressor, Problem
 from vmtl._utils.progress_bar import progress_bar
-from vmtl.datasets import load_digits_domains, load_npz, load_school
+from vmtl.datasets import load_digits_domains, load_npz, load_rotated_digits
 from vmtl.evaluation.intervals import of_mean
 
 #: Data set, labelled rows at the start, labels added.
-SETS = {"digits": (60, 40), "office-caltech": (60, 40), "school": (300, 200)}
+SETS = {"digits": (60, 40), "office-caltech": (60, 40), "rotated-digits": (100, 50)}
 WAYS = ("suggest", "random", "uncertain")
 
 
 def load(name: str, folder: Path | None) -> Problem:
     if name == "digits":
         return load_digits_domains()
+    if name == "rotated-digits":
+        return load_rotated_digits()
     if folder is None:
         raise SystemExit(f"{name} needs --data or VMTL_DATA.")
-    if name == "school":
-        return load_school(folder / "data" / "school.npz")
     return load_npz(folder / "data" / "office_caltech_surf800.npz")
 
 

@@ -11,12 +11,15 @@ from vmtl.cli._support.options import Debug
 from vmtl.cli.bench import app as bench
 from vmtl.cli.demo import demo
 from vmtl.cli.evaluate import evaluate
+from vmtl.cli.export import export
 from vmtl.cli.features import features
 from vmtl.cli.fit import fit
 from vmtl.cli.info import info
 from vmtl.cli.methods import methods
 from vmtl.cli.predict import predict
 from vmtl.cli.report import report
+from vmtl.cli.serve import serve
+from vmtl.cli.suggest import suggest
 
 app = typer.Typer(
     name="vmtl",
@@ -55,6 +58,6 @@ def main(
     """
 
 
-for _command in (demo, fit, predict, evaluate, report, features, methods, info):
+for _command in (demo, fit, predict, evaluate, report, suggest, export, serve, features, methods, info):
     app.command(no_args_is_help=_command not in (demo, methods))(_command)
 app.add_typer(bench, name="bench")

@@ -24,7 +24,7 @@ from vmtl.estimators.fitted_attributes import FittedAttributesMixin
 from vmtl.estimators.inputs import check_prediction, column_or_error, encode_tasks, task_values, unique_tasks
 from vmtl.estimators.parameters import DTYPES
 from vmtl.estimators.saving import SavingMixin
-from vmtl.estimators.validation import InputValidationMixin
+from vmtl.estimators.suggesting import SuggestingMixin
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.prediction import Predictor
 from vmtl.inference.strategy import fit
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Prediction = TypeVar("Prediction")
 
 
-class BaseMultiTask(FittedAttributesMixin, SavingMixin, InputValidationMixin):
+class BaseMultiTask(FittedAttributesMixin, SavingMixin, SuggestingMixin):
     """The estimators' common part."""
 
     __metadata_request__fit = {"checkpoint": UNUSED, "callback": UNUSED}  # noqa: RUF012

@@ -1,0 +1,57 @@
+"""What who runs a model must know of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vmtl._utils.json_values import to_json
+from vmtl._utils.types import Array
+
+if TYPE_CHECKING:
+    from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+
+    Estimator = MultiTaskClassifier | MultiTaskRegressor
+
+
+def describe(model: Estimator) -> dict[str, Any]:
+    """What who runs a model must know of it, as JSON can hold it.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+
+    Returns
+    -------
+    dict
+        ``kind``, ``tasks`` and ``columns``, and for a classifier ``classes``.
+    """
+    document: dict[str, Any] = {
+        "kind": "classification" if hasattr(model, "classes_") else "regression",
+        "tasks": to_json(model.tasks_),
+        "columns": column_names(model),
+    }
+    if hasattr(model, "classes_"):
+        document["classes"] = to_json(model.classes_)
+    return document
+
+
+def column_names(model: Estimator) -> list[str]:
+    """The columns that a model reads, in their order; x0, x1, ... if they have no names."""
+    if model.preprocessor_ is not None:
+        return list(model.preprocessor_.feature_names_in_)
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{place}" for place in range(model.n_features_in_)] if names is None else list(map(str, names))
+
+
+def as_given(model: Estimator, x: Array) -> Any:
+    """Numbers (n, columns) as the kind of X that the model was fitted on."""
+    if model.preprocessor_ is None and not hasattr(model, "feature_names_in_"):
+        return x
+    import pandas as pd
+
+    table = pd.DataFrame(x, columns=column_names(model))
+    kinds = {} if model.preprocessor_ is None else model.preprocessor_.kinds_
+    for name in (name for name, kind in kinds.items() if kind == "date"):
+        table[name] = pd.to_datetime(table[name], unit="D", utc=True)
+    return table

@@ -88,7 +88,7 @@ def _lbfgs(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start:
         v = torch.linalg.solve_triangular(factor, kernel @ start, upper=False).contiguous()
     v.requires_grad_()
     optimiser = torch.optim.LBFGS(
-        [v], max_iter=200, history_size=20, tolerance_grad=1e-6, tolerance_change=1e-10, line_search_fn="strong_wolfe"
+        [v], max_iter=200, history_size=10, tolerance_grad=3e-4, tolerance_change=1e-7, line_search_fn="strong_wolfe"
     )
 
     def loss() -> Tensor:

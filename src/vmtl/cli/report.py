@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vmtl.cli._support.console import command_line, note, show_json
-from vmtl.cli._support.options import Debug, Json, ModelFile, Quiet, UnknownTask
+from vmtl.cli._support.options import Debug, Json, ModelFile, Positive, Quiet, UnknownTask
 
 if TYPE_CHECKING:
     from vmtl.cli._support.loading import Estimator
     from vmtl.data.problem import Problem
-    from vmtl.evaluation import Evidence, Labelled
+    from vmtl.evaluation import Costs, Evidence, Labelled
     from vmtl.report import Control
 
+CostMissed = Annotated[
+    float | None,
+    typer.Option(help="What it costs to miss an event, against 1 for a false alarm: the page then has a threshold."),
+]
+CostFalseAlarm = Annotated[float | None, typer.Option(help="What a false alarm costs, against 1 for a missed event.")]
 Compare = Annotated[list[str] | None, typer.Option(help="A method to compare with; may be repeated. All if left out.")]
 
 
@@ -26,6 +31,9 @@ def report(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     train: Annotated[Path | None, typer.Option(help="The training rows, to fit other methods and the control.")] = None,
     compare: Compare = None,
+    positive: Positive = None,
+    cost_false_negative: CostMissed = None,
+    cost_false_positive: CostFalseAlarm = None,
     repeats: Annotated[int, typer.Option(min=0, help="Refits of each kind for the control; 0 is none.")] = 3,
     title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
@@ -36,6 +44,9 @@ def report(
     debug: Debug = False,
 ) -> None:
     """Write one self-contained page on a model: scores, who learns from whom, calibration, errors, settings.
+
+    Of two classes it also says from which probability on to announce the event: if a missed relapse is ten times as
+    bad as a needless check, `--positive relapse --cost-false-negative 10`.
 
     With `--train` the same rows are also learned alone, pooled and by every other method, and the model is refitted
     with shuffled tasks, to show what chance looks like. A model file holds no labelled rows, so they must be given.
@@ -49,16 +60,40 @@ def report(
     if compare and train is None:
         raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
     fitted = load_model(model, unknown_task)
-    seen = look(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
+    costs = stated_costs(fitted, cost_false_negative, cost_false_positive)
+    given = Given(data, train, task, target, positive)
+    seen = look(fitted, given, compare, repeats, visible=not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
     facts = origin(fitted, model, data, train)
-    page = render(fitted, seen.evidence, seen.others, seen.control, facts, heading, seen.warnings, seen.worth)
+    page = render(fitted, seen.evidence, seen.others, seen.control, facts, heading, seen.warnings, seen.worth, costs)
     write_atomically(out, page.encode())
     if json:
         show_json({"out": str(out), **summary(seen.evidence), "warnings": seen.warnings})
     for warning in seen.warnings:
         note(f"Warning: {warning}", quiet or json)
     note(f"{out}: {len(page) / 1e6:.1f} MB; open it in any browser.", quiet or json)
+
+
+def stated_costs(model: Estimator, missed: float | None, false_alarm: float | None) -> Costs | None:
+    """What errors cost, where the user said so and the model has one event to announce."""
+    from vmtl.evaluation import Costs
+
+    if missed is None and false_alarm is None:
+        return None
+    if len(getattr(model, "classes_", ())) != 2:
+        raise ValueError("Costs of errors need a model of two classes; leave out --cost-false-negative and -positive.")
+    return Costs(1.0 if missed is None else missed, 1.0 if false_alarm is None else false_alarm)
+
+
+@dataclass(frozen=True)
+class Given:
+    """The tables of a report, and what their columns and the event are called where it is not as in training."""
+
+    data: Path
+    train: Path | None
+    task: str | None
+    target: str | None
+    positive: str | None
 
 
 @dataclass(frozen=True)
@@ -72,26 +107,17 @@ class Seen:
     warnings: list[str]
 
 
-def look(
-    model: Estimator,
-    data: Path,
-    train: Path | None,
-    task: str | None,
-    target: str | None,
-    wanted: list[str] | None,
-    repeats: int,
-    visible: bool,
-) -> Seen:
+def look(model: Estimator, given: Given, wanted: list[str] | None, repeats: int, visible: bool) -> Seen:
     """Predict the labelled rows; with training rows also fit what the model is compared with."""
     from vmtl.cli._support.loading import read_labelled
     from vmtl.evaluation import Labelled, count_repeated, gather, structure_worth_of
 
-    problem, tasks, labels = read_labelled(data, model, task, target)
+    problem, tasks, labels = read_labelled(given.data, model, given.task, given.target)
     test = Labelled(problem.X, labels, tasks)
-    evidence = gather(model, test.X, test.y, test.tasks)
-    if train is None:
+    evidence = gather(model, test.X, test.y, test.tasks, given.positive)
+    if given.train is None:
         return Seen(evidence, {}, None, None, seen_before(model, problem))
-    training, train_tasks, train_labels = read_labelled(train, model, task, target)
+    training, train_tasks, train_labels = read_labelled(given.train, model, given.task, given.target)
     learned = Labelled(training.X, train_labels, train_tasks)
     warnings = repeated(count_repeated(model, evidence, learned, test), len(test.y))
     others, control = fit_others(model, evidence, learned, test, wanted, repeats, visible)

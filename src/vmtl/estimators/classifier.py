@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from sklearn.utils.validation import column_or_1d
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.inputs import check_labels
+from vmtl.estimators.scoring import CLASS_METRICS, class_numbers, metric_named
 from vmtl.inference.prediction import ClassPrediction, Probabilities
 
 if TYPE_CHECKING:
@@ -194,8 +195,16 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         """
         return float(accuracy_score(y, self.predict(X, tasks=tasks), sample_weight=sample_weight))
 
-    def _task_score(self, y: Array, prediction: Array) -> float:
-        return float(accuracy_score(y, prediction))
+    def _scorer(
+        self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None, metric: str | None
+    ) -> Callable[[Array], float]:
+        score = metric_named(metric, CLASS_METRICS)
+        if metric is None:  # as ``score``: a class that the model never saw is a wrong prediction
+            right = np.asarray(y) == self.predict(X, tasks=tasks)
+            return lambda rows: float(right[rows].mean())
+        p = self.predict_proba(X, tasks=tasks)
+        codes = class_numbers(y, self.classes_)
+        return lambda rows: score(codes[rows], p[rows])
 
     def uncertainty(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> pd.DataFrame:
         """How uncertain every prediction is, and why, in nats.

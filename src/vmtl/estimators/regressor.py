@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.metrics import r2_score
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.inputs import check_targets
+from vmtl.estimators.scoring import REAL_METRICS, metric_named
 from vmtl.inference.prediction import RealPrediction
 
 if TYPE_CHECKING:
@@ -178,8 +180,13 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         """
         return float(r2_score(y, self.predict(X, tasks=tasks), sample_weight=sample_weight))
 
-    def _task_score(self, y: Array, prediction: Array) -> float:
-        return float(r2_score(y, prediction)) if len(y) > 1 else float("nan")
+    def _scorer(
+        self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None, metric: str | None
+    ) -> Callable[[Array], float]:
+        score = metric_named(metric, REAL_METRICS)
+        mean, std = self.predict(X, tasks=tasks, return_std=True)
+        targets = check_targets(y)
+        return lambda rows: score(targets[rows], mean[rows], std[rows])
 
     def uncertainty(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> pd.DataFrame:
         """How uncertain every prediction is, and why, as standard deviations in the unit of y.

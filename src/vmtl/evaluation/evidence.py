@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array, MatrixLike, VectorLike
-from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor, metrics
 from vmtl.estimators.inputs import task_values, unique_tasks
-from vmtl.evaluation import metrics
 from vmtl.evaluation.intervals import Interval, of_root_mean, of_share
 
 
@@ -21,6 +21,7 @@ class Evidence:
     y : (n,) class numbers, or real targets; task : (n,) index into ``tasks``.
     p : (n, C) probabilities, None in regression; mean, std : (n,) of the prediction, None in classification.
     total, epistemic : (n,) the uncertainty of each row.
+    positive : which of two classes is the event.
     """
 
     tasks: tuple[str, ...]
@@ -32,6 +33,7 @@ class Evidence:
     std: Array | None
     total: Array
     epistemic: Array
+    positive: int = 1
 
     @property
     def measure(self) -> str:
@@ -65,13 +67,25 @@ class Evidence:
 
     def scores(self, rows: Array) -> dict[str, float]:
         """Every further score of some rows."""
+        y = self.y[rows]
         if self.p is not None:
-            scores = metrics.class_scores(self.y[rows], self.p[rows])
+            p = self.p[rows]
+            ranks = {"auc": metrics.auc(y, p), "balanced_accuracy": metrics.balanced_accuracy(y, p)}
+            scores = metrics.class_scores(y, p)
             last = scores.pop("entropy_ratio")
-            return {**scores, "ece_perfect": perfect_ece(self.p[rows]), "entropy_ratio": last}
+            ranks["f1"] = metrics.f1(y, p, self.positive)
+            return {**ranks, **scores, "ece_perfect": perfect_ece(p), "entropy_ratio": last}
         assert self.mean is not None
         assert self.std is not None
-        return metrics.real_scores(self.y[rows], self.mean[rows], self.std[rows])
+        mean, std = self.mean[rows], self.std[rows]
+        explained = {"r2": metrics.r2(y, mean), "mae": metrics.mae(y, mean)}
+        return {**explained, **metrics.real_scores(y, mean, std), "coverage": metrics.coverage(y, mean, std)}
+
+    def mean_scores(self) -> dict[str, float]:
+        """Every score averaged over the tasks that have it; nan where none has."""
+        of_tasks = [{self.measure.lower(): self.score(r).value, **self.scores(r)} for r in map(self.rows, self.present)]
+        known = {name: [s[name] for s in of_tasks if np.isfinite(s[name])] for name in of_tasks[0]}
+        return {name: float(np.mean(values)) if values else float("nan") for name, values in known.items()}
 
     @property
     def present(self) -> list[int]:
@@ -95,7 +109,11 @@ def perfect_ece(p: Array, repeats: int = 200) -> float:
 
 
 def gather(
-    model: MultiTaskClassifier | MultiTaskRegressor, X: MatrixLike, y: Array, tasks: VectorLike | None = None
+    model: MultiTaskClassifier | MultiTaskRegressor,
+    X: MatrixLike,
+    y: Array,
+    tasks: VectorLike | None = None,
+    positive: object = None,
 ) -> Evidence:
     """Predict labelled rows; ``y`` and ``tasks`` as the model knows them, None for a model of one task.
 
@@ -109,6 +127,8 @@ def gather(
         Their targets, as the model knows them.
     tasks : array-like of shape (n,), default=None
         Their tasks, as the model knows them; None for a model of one task.
+    positive : label, default=None
+        Which of two classes is the event; the last of ``classes_`` if None.
     """
     tasks = task_values([model.tasks_[0]] * len(y) if tasks is None else tasks, len(y))
     known = list(model.tasks_) + [name for name in unique_tasks(tasks) if name not in set(model.tasks_)]
@@ -127,4 +147,15 @@ def gather(
     labels = tuple(map(str, model.classes_))
     code = {label: index for index, label in enumerate(labels)}
     codes = np.array([code[str(label)] for label in y], dtype=np.int64)
-    return Evidence(classes=labels, y=codes, p=p, mean=None, std=None, **common)
+    event = _event(positive, code)
+    return Evidence(classes=labels, y=codes, p=p, mean=None, std=None, positive=event, **common)
+
+
+def _event(positive: object, code: dict[str, int]) -> int:
+    """The number of the class that is the event."""
+    if positive is None:
+        return 1
+    if len(code) != 2 or str(positive) not in code:
+        hint = f"{quoted(list(code))}" if len(code) == 2 else f"two classes, and this model has {len(code)}"
+        raise ValueError(f"The event {positive!r}{did_you_mean(positive, code)} must be one of {hint}.")
+    return code[str(positive)]

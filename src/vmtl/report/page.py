@@ -10,9 +10,11 @@ import numpy as np
 
 from vmtl._utils.messages import counted, first_few, quoted
 from vmtl.estimators.base import BaseMultiTask
+from vmtl.evaluation.decisions import Costs
 from vmtl.evaluation.evidence import Evidence
 from vmtl.report.arrows import Control
 from vmtl.report.finding import Finding, read_model
+from vmtl.report.sections.decisions import decision_section
 from vmtl.report.sections.model import learning_section, settings_section
 from vmtl.report.sections.relatedness import relatedness_section
 from vmtl.report.sections.scores import error_section, gain_section, score_section, trust_section
@@ -28,6 +30,7 @@ def render(
     title: str = "Multi-task report",
     warnings: Sequence[str] = (),
     worth: Mapping[str, float] | None = None,
+    costs: Costs | None = None,
 ) -> str:
     """The page as text.
 
@@ -49,6 +52,8 @@ def render(
         What to say before all else.
     worth : mapping of str to float, default=None
         What left-out training rows cost under four structures, from ``vmtl.evaluation.structure_worth_of``.
+    costs : Costs, default=None
+        What the two kinds of errors cost, where there are two classes.
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -57,6 +62,7 @@ def render(
     sections = [
         score_section(model, evidence, others),
         gain_section(evidence, others),
+        decision_section(evidence, costs),
         relatedness_section(model, control, worth),
         trust_section(evidence),
         error_section(evidence),
@@ -102,6 +108,8 @@ def _cards(
         cards.append(("weakest task" if len(weakest) == 1 else "weakest tasks", f"{worst:.3f}", first_few(weakest)))
     if evidence.p is not None:
         scores = evidence.scores(np.arange(len(evidence.y)))
+        if np.isfinite(scores["auc"]):
+            cards.append(("AUC", f"{scores['auc']:.3f}", f"balanced accuracy {scores['balanced_accuracy']:.3f}"))
         cards.append(("calibration error", f"{scores['ece']:.3f}", f"a perfect model: {scores['ece_perfect']:.3f}"))
     finding = read_model(model, control)
     if finding is not None:

@@ -9,12 +9,24 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.stats import entropy, hmean, norm
-from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, root_mean_squared_error
+from sklearn.metrics import (
+    accuracy_score,
+    f1_score,
+    log_loss,
+    mean_absolute_error,
+    mean_squared_error,
+    r2_score,
+    recall_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 
 from vmtl._utils.types import Array
 
 #: Bins of equal width in which confidence and accuracy are compared.
 ECE_BINS = 15
+#: The central interval of a regression whose coverage is scored.
+COVERAGE = 0.9
 
 
 def accuracy(y: Array, p: Array) -> float:
@@ -28,6 +40,61 @@ def accuracy(y: Array, p: Array) -> float:
         Probabilities of the classes.
     """
     return float(accuracy_score(y, p.argmax(axis=1)))
+
+
+def balanced_accuracy(y: Array, p: Array) -> float:
+    """The share of right rows of every class that has rows, averaged over classes; nan with one class only.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    """
+    there = np.unique(y)
+    if len(there) < 2:
+        return float("nan")
+    return float(recall_score(y, p.argmax(axis=1), labels=there, average="macro", zero_division=0.0))
+
+
+def auc(y: Array, p: Array) -> float:
+    """Area under the ROC curve: how often a row of a class has a higher probability of it than another row.
+
+    Of more than two classes it is the mean over the classes that have rows, each against all others; nan with one class
+    only.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    """
+    there = np.unique(y)
+    if len(there) < 2:
+        return float("nan")
+    return float(np.mean([roc_auc_score(y == c, p[:, c]) for c in (there if p.shape[1] > 2 else there[1:])]))
+
+
+def f1(y: Array, p: Array, positive: int = 1) -> float:
+    """Harmonic mean of precision and recall: of the positive one of two classes, or the mean over all that have rows.
+
+    nan where the positive class has no rows, or only one of several classes has.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    positive : int, default=1
+        Which of two classes is the event.
+    """
+    there, top = np.unique(y), p.argmax(axis=1)
+    if p.shape[1] == 2:
+        return float(f1_score(y == positive, top == positive, zero_division=0.0)) if positive in there else float("nan")
+    return float(f1_score(y, top, labels=there, average="macro", zero_division=0.0)) if len(there) > 1 else float("nan")
 
 
 def nll(y: Array, p: Array) -> float:
@@ -137,6 +204,49 @@ def nmse(y: Array, mean: Array) -> float:
     """
     variance = float(np.var(y))
     return float(mean_squared_error(y, mean)) / variance if variance > 0 else float("nan")
+
+
+def r2(y: Array, mean: Array) -> float:
+    """1 - squared error / that of the mean of y: the share of the variance explained; nan where y does not vary.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Real targets.
+    mean : array of shape (n,)
+        Predicted means.
+    """
+    return float(r2_score(y, mean)) if len(y) > 1 and np.ptp(y) > 0 else float("nan")
+
+
+def mae(y: Array, mean: Array) -> float:
+    """mean |y - mean|, in the unit of y.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Real targets.
+    mean : array of shape (n,)
+        Predicted means.
+    """
+    return float(mean_absolute_error(y, mean))
+
+
+def coverage(y: Array, mean: Array, std: Array, level: float = COVERAGE) -> float:
+    """Share of targets inside the central interval of N(mean, std^2) that should hold ``level`` of them.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Real targets.
+    mean : array of shape (n,)
+        Predicted means.
+    std : array of shape (n,)
+        Predicted standard deviations.
+    level : float, default=0.9
+        The probability of the interval.
+    """
+    return float(np.mean(np.abs(y - mean) <= norm.ppf((1 + level) / 2) * std))
 
 
 def gaussian_nll(y: Array, mean: Array, std: Array) -> float:

@@ -35,6 +35,7 @@ class Calibration:
 
     log_scale: float
     log_width: float
+    left_out: Tensor  # (n, C) probabilities of the rows that count, each predicted without itself, with these factors
 
 
 @dataclass(frozen=True)
@@ -83,16 +84,20 @@ def _best_factors(
     """
     dual = Dual.of(rows, covariance, float(model.logit_scale))
     left_out = leave_one_out_logits(dual.kernel, logits.mean, p, dual.y, dual.weight)
+
+    def shrunk(log_scale: float, log_width: float) -> Tensor:
+        of_w = math.exp(2 * log_width) * (logits.variance - logits.variance_of_z)
+        variance = SHRINKAGE * math.exp(2 * log_scale) * (logits.variance_of_z + of_w)
+        return math.exp(log_scale) * left_out / (1 + variance).sqrt()
+
     tried = []
     for log_width in widths:
         for log_scale in torch.linspace(-FACTOR_RANGE, FACTOR_RANGE, 25, dtype=torch.float64).tolist():
-            of_w = math.exp(2 * log_width) * (logits.variance - logits.variance_of_z)
-            variance = SHRINKAGE * math.exp(2 * log_scale) * (logits.variance_of_z + of_w)
-            shrunk = math.exp(log_scale) * left_out / (1 + variance).sqrt()
-            nll = (dual.weight * F.cross_entropy(shrunk, dual.y, reduction="none")).sum()
+            nll = (dual.weight * F.cross_entropy(shrunk(log_scale, log_width), dual.y, reduction="none")).sum()
             surprise = (log_scale / FACTOR_DEVIATION) ** 2 + log_width**2
             tried.append((float(nll) + 0.5 * surprise, log_scale, log_width))
-    return Calibration(*min(tried)[1:])
+    best = min(tried)[1:]
+    return Calibration(*best, shrunk(*best).softmax(-1))
 
 
 def _apply(model: Model, calibration: Calibration) -> Calibration:

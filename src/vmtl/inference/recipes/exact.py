@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
+
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.calibration import Calibration, calibrate_classifier, calibrate_regression
+from vmtl.inference.exact.calibration import (
+    Calibration,
+    TrainingLogits,
+    calibrate_classifier,
+    calibrate_regression,
+)
 from vmtl.inference.exact.kernel_selection import select_kernel
 from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.exact.task_structure import infer_prior
 from vmtl.inference.fitted import Fitted
+from vmtl.inference.left_out import LeftOutScores
 from vmtl.inference.recipes.steps import (
     build_model,
     gather_hyperparameters,
@@ -20,6 +28,7 @@ from vmtl.inference.recipes.steps import (
 )
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.run import Callbacks, train_model
+from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method
 from vmtl.model.mixing import TaskStructure
 from vmtl.model.model import Model
@@ -55,7 +64,8 @@ class Exact:
         history = train_model(model, features.rows, features.held_out, seed, callbacks)
         calibration = calibrate(model, features.distinct, prior.structure, solution)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration)
-        return Fitted.complete(feature_map, model, history, inferred)
+        left_out = left_out_scores(model, features.distinct, solution, calibration)
+        return Fitted.complete(feature_map, model, history, inferred, left_out)
 
 
 def solve_and_freeze(model: Model, rows: Rows, structure: TaskStructure) -> Solution:
@@ -73,3 +83,18 @@ def calibrate(model: Model, rows: Rows, structure: TaskStructure, solution: Solu
         return calibrate_classifier(model, rows, structure.covariance)
     calibrate_regression(model, rows, solution.residuals)
     return None
+
+
+@torch.no_grad()
+def left_out_scores(model: Model, rows: Rows, solution: Solution, calibration: Calibration | None) -> LeftOutScores:
+    """How far the calibrated model is off on rows that it predicts without them."""
+    task, weight = rows.task.cpu(), rows.weight.cpu().double()
+    if calibration is not None:
+        score = 1 - calibration.left_out.gather(1, rows.y.cpu()[:, None])[:, 0]
+    else:
+        assert solution.residuals is not None
+        assert isinstance(model.likelihood, GaussianNoise)
+        noise = model.likelihood.scale().cpu().double()[task]
+        variance = TrainingLogits.of(model, rows).variance[:, 0]
+        score = solution.residuals.abs() / (noise.square() + variance).sqrt()
+    return LeftOutScores(score, task, weight)

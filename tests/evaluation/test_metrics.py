@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import norm
 from sklearn.calibration import calibration_curve
 
-from vmtl.estimators import metrics
+from vmtl import evaluation as metrics
+from vmtl.estimators.class_metrics import ECE_BINS
 
 Y = np.array([0, 1, 2, 1])
 P = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.5, 0.3, 0.2], [0.2, 0.6, 0.2]])
@@ -27,8 +28,8 @@ def test_ece_agrees_with_the_calibration_curve_of_scikit_learn() -> None:
     p = rng.dirichlet(np.ones(4), 500)
     y = rng.integers(0, 4, 500)
     confidence, right = p.max(axis=1), p.argmax(axis=1) == y
-    observed, predicted = calibration_curve(right, confidence, n_bins=metrics.ECE_BINS)
-    bins = np.digitize(confidence, np.linspace(0, 1, metrics.ECE_BINS + 1)[1:-1])
+    observed, predicted = calibration_curve(right, confidence, n_bins=ECE_BINS)
+    bins = np.digitize(confidence, np.linspace(0, 1, ECE_BINS + 1)[1:-1])
     weight = np.bincount(bins)[np.bincount(bins) > 0] / len(y)
     assert metrics.ece(y, p) == pytest.approx(np.sum(weight * np.abs(observed - predicted)))
 

@@ -21,11 +21,11 @@ from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.estimators.fitted_attributes import FittedAttributesMixin
+from vmtl.estimators.guarantees import GuaranteesMixin
 from vmtl.estimators.inputs import check_prediction, encode_tasks, unique_tasks
 from vmtl.estimators.parameters import DTYPES
 from vmtl.estimators.saving import SavingMixin
 from vmtl.estimators.scoring import ScoringMixin
-from vmtl.estimators.validation import InputValidationMixin
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.prediction import Predictor
 from vmtl.inference.strategy import fit
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Prediction = TypeVar("Prediction")
 
 
-class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, InputValidationMixin):
+class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, GuaranteesMixin):
     """The estimators' common part."""
 
     __metadata_request__fit = {"checkpoint": UNUSED, "callback": UNUSED}  # noqa: RUF012

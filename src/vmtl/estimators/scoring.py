@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array, MatrixLike, VectorLike
-from vmtl.estimators import metrics
+from vmtl.estimators import class_metrics, real_metrics
 from vmtl.estimators.inputs import column_or_error, encode_tasks, task_values, unique_tasks
 from vmtl.estimators.validation import InputValidationMixin
 
@@ -21,22 +21,22 @@ Score = TypeVar("Score")
 
 #: Scores of class numbers y (n,) and probabilities (n, C).
 CLASS_METRICS: dict[str, Callable[[Array, Array], float]] = {
-    "accuracy": metrics.accuracy,
-    "balanced_accuracy": metrics.balanced_accuracy,
-    "auc": metrics.auc,
-    "f1": metrics.f1,
-    "brier": metrics.brier,
-    "nll": metrics.nll,
-    "ece": metrics.ece,
+    "accuracy": class_metrics.accuracy,
+    "balanced_accuracy": class_metrics.balanced_accuracy,
+    "auc": class_metrics.auc,
+    "f1": class_metrics.f1,
+    "brier": class_metrics.brier,
+    "nll": class_metrics.nll,
+    "ece": class_metrics.ece,
 }
 #: Scores of targets y (n,), predicted means (n,) and deviations (n,).
 REAL_METRICS: dict[str, Callable[[Array, Array, Array], float]] = {
-    "r2": lambda y, mean, std: metrics.r2(y, mean),
-    "mae": lambda y, mean, std: metrics.mae(y, mean),
-    "rmse": lambda y, mean, std: metrics.rmse(y, mean),
-    "nmse": lambda y, mean, std: metrics.nmse(y, mean),
-    "nll": metrics.gaussian_nll,
-    "coverage": metrics.coverage,
+    "r2": lambda y, mean, std: real_metrics.r2(y, mean),
+    "mae": lambda y, mean, std: real_metrics.mae(y, mean),
+    "rmse": lambda y, mean, std: real_metrics.rmse(y, mean),
+    "nmse": lambda y, mean, std: real_metrics.nmse(y, mean),
+    "nll": real_metrics.gaussian_nll,
+    "coverage": real_metrics.coverage,
 }
 
 

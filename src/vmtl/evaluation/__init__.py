@@ -1,26 +1,19 @@
 """What predictions are worth: scores, intervals, and the same rows learned in other ways."""
 
-from vmtl.estimators import metrics
-from vmtl.estimators.metrics import (
+from vmtl.estimators.class_metrics import (
     accuracy,
     auc,
     balanced_accuracy,
     brier,
     class_scores,
-    coverage,
     ece,
     entropy_ratio,
     f1,
-    gaussian_nll,
-    mae,
     nll,
-    nmse,
     per_task,
-    r2,
-    real_scores,
-    rmse,
     unseen_class_scores,
 )
+from vmtl.estimators.real_metrics import coverage, gaussian_nll, mae, nmse, r2, real_scores, rmse
 from vmtl.evaluation.comparison import Gain, Labelled, compare, count_repeated, gains, lead, names_to_compare
 from vmtl.evaluation.decisions import Costs, Decision, curves, decide
 from vmtl.evaluation.evidence import Evidence, gather, perfect_ece
@@ -55,7 +48,6 @@ __all__ = [
     "gaussian_nll",
     "lead",
     "mae",
-    "metrics",
     "names_to_compare",
     "nll",
     "nmse",

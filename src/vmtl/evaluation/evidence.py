@@ -9,7 +9,7 @@ import numpy as np
 
 from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array, MatrixLike, VectorLike
-from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor, metrics
+from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor, class_metrics, real_metrics
 from vmtl.estimators.inputs import task_values, unique_tasks
 from vmtl.evaluation.intervals import Interval, of_root_mean, of_share
 
@@ -70,16 +70,16 @@ class Evidence:
         y = self.y[rows]
         if self.p is not None:
             p = self.p[rows]
-            ranks = {"auc": metrics.auc(y, p), "balanced_accuracy": metrics.balanced_accuracy(y, p)}
-            scores = metrics.class_scores(y, p)
+            ranks = {"auc": class_metrics.auc(y, p), "balanced_accuracy": class_metrics.balanced_accuracy(y, p)}
+            scores = class_metrics.class_scores(y, p)
             last = scores.pop("entropy_ratio")
-            ranks["f1"] = metrics.f1(y, p, self.positive)
+            ranks["f1"] = class_metrics.f1(y, p, self.positive)
             return {**ranks, **scores, "ece_perfect": perfect_ece(p), "entropy_ratio": last}
         assert self.mean is not None
         assert self.std is not None
         mean, std = self.mean[rows], self.std[rows]
-        explained = {"r2": metrics.r2(y, mean), "mae": metrics.mae(y, mean)}
-        return {**explained, **metrics.real_scores(y, mean, std), "coverage": metrics.coverage(y, mean, std)}
+        explained = {"r2": real_metrics.r2(y, mean), "mae": real_metrics.mae(y, mean)}
+        return {**explained, **real_metrics.real_scores(y, mean, std), "coverage": real_metrics.coverage(y, mean, std)}
 
     def mean_scores(self) -> dict[str, float]:
         """Every score averaged over the tasks that have it; nan where none has."""
@@ -105,7 +105,7 @@ def perfect_ece(p: Array, repeats: int = 200) -> float:
     """
     rng, top, confidence = np.random.default_rng(0), p.argmax(axis=1), p.max(axis=1)
     drawn = (np.where(rng.random(len(p)) < confidence, top, -1) for _ in range(repeats))
-    return float(np.mean([metrics.ece(y, p) for y in drawn]))
+    return float(np.mean([class_metrics.ece(y, p) for y in drawn]))
 
 
 def gather(

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from vmtl.estimators.metrics import auc
+from vmtl.estimators.class_metrics import auc
 from vmtl.evaluation.decisions import Costs, Decision, decide, event_of
 from vmtl.evaluation.evidence import Evidence
 from vmtl.report.plots.decisions import is_binary, plot_precision_recall, plot_roc, thin_curves
@@ -20,8 +20,8 @@ def decision_section(evidence: Evidence, costs: Costs | None) -> Section | None:
     if evidence.p is None or not math.isfinite(area := auc(evidence.y, evidence.p)):
         return None
     if not is_binary(evidence):
-        words = f"The area under the ROC curve, averaged over classes, is {area:.3f}; guessing has 0.5."
-        return Section("decisions", "How well does it tell classes apart?", (words,), (_roc(evidence, None, area),))
+        told = f"The area under the ROC curve, averaged over classes, is {area:.3f}; guessing has 0.5."
+        return Section("decisions", "How well does it tell classes apart?", (told,), (_roc(evidence, None, area),))
     assert evidence.classes is not None
     name, asked = evidence.classes[evidence.positive], costs or Costs()
     rules = rules_of(evidence, asked)

@@ -1,6 +1,6 @@
-"""What predictions are worth: accuracy, calibration and error, for all rows or task by task.
+"""What predicted classes are worth: accuracy, ranks and calibration, for all rows or task by task.
 
-Symbols: y (n,) class numbers 0 to C - 1 or real targets; p (n, C) probabilities; task (n,) task numbers.
+Symbols: y (n,) class numbers 0 to C - 1; p (n, C) probabilities; task (n,) task numbers.
 """
 
 from __future__ import annotations
@@ -8,25 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import entropy, hmean, norm
+from scipy.stats import entropy, hmean
 from sklearn.metrics import (
     accuracy_score,
     f1_score,
     log_loss,
-    mean_absolute_error,
-    mean_squared_error,
-    r2_score,
     recall_score,
     roc_auc_score,
-    root_mean_squared_error,
 )
 
 from vmtl._utils.types import Array
 
 #: Bins of equal width in which confidence and accuracy are compared.
 ECE_BINS = 15
-#: The central interval of a regression whose coverage is scored.
-COVERAGE = 0.9
 
 
 def accuracy(y: Array, p: Array) -> float:
@@ -179,91 +173,6 @@ def unseen_class_scores(y: Array, p: Array, seen: Array) -> dict[str, float]:
     return {"accuracy_seen": scores[0], "accuracy_unseen": scores[1], "accuracy_harmonic": both}
 
 
-def rmse(y: Array, mean: Array) -> float:
-    """sqrt(mean (y - mean)^2), in the unit of y.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    """
-    return float(root_mean_squared_error(y, mean))
-
-
-def nmse(y: Array, mean: Array) -> float:
-    """MSE / variance of y: 1 is as good as the mean of the test targets; nan where y does not vary.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    """
-    variance = float(np.var(y))
-    return float(mean_squared_error(y, mean)) / variance if variance > 0 else float("nan")
-
-
-def r2(y: Array, mean: Array) -> float:
-    """1 - squared error / that of the mean of y: the share of the variance explained; nan where y does not vary.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    """
-    return float(r2_score(y, mean)) if len(y) > 1 and np.ptp(y) > 0 else float("nan")
-
-
-def mae(y: Array, mean: Array) -> float:
-    """mean |y - mean|, in the unit of y.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    """
-    return float(mean_absolute_error(y, mean))
-
-
-def coverage(y: Array, mean: Array, std: Array, level: float = COVERAGE) -> float:
-    """Share of targets inside the central interval of N(mean, std^2) that should hold ``level`` of them.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    std : array of shape (n,)
-        Predicted standard deviations.
-    level : float, default=0.9
-        The probability of the interval.
-    """
-    return float(np.mean(np.abs(y - mean) <= norm.ppf((1 + level) / 2) * std))
-
-
-def gaussian_nll(y: Array, mean: Array, std: Array) -> float:
-    """-mean log N(y; mean, std^2), in the unit of y.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    std : array of shape (n,)
-        Predicted standard deviations.
-    """
-    return float(-norm.logpdf(y, mean, std).mean())
-
-
 def class_scores(y: Array, p: Array, seen: Array | None = None) -> dict[str, float]:
     """Every score of one task of a classification problem.
 
@@ -279,21 +188,6 @@ def class_scores(y: Array, p: Array, seen: Array | None = None) -> dict[str, flo
     functions: tuple[Callable[[Array, Array], float], ...] = (accuracy, nll, brier, ece, entropy_ratio)
     scores = {function.__name__: function(y, p) for function in functions}
     return scores if seen is None else {**scores, **unseen_class_scores(y, p, seen)}
-
-
-def real_scores(y: Array, mean: Array, std: Array) -> dict[str, float]:
-    """Every score of one task of a regression problem.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    std : array of shape (n,)
-        Predicted standard deviations.
-    """
-    return {"rmse": rmse(y, mean), "nmse": nmse(y, mean), "nll": gaussian_nll(y, mean, std)}
 
 
 def per_task(task: Array, n_tasks: int, score: Callable[[Array], dict[str, float]]) -> list[dict[str, float]]:

@@ -1,0 +1,89 @@
+"""Intervals and sets that hold the truth as often as asked for, by how far off left-out rows were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+
+from vmtl._utils.messages import counted
+from vmtl._utils.types import Array, MatrixLike, VectorLike
+from vmtl.estimators.inputs import encode_tasks
+from vmtl.estimators.validation import InputValidationMixin
+from vmtl.inference.fitted import Fitted
+from vmtl.inference.left_out import LeftOutScores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Labelled rows that were not in training: X, y and their tasks, which a model of one task does not need.
+CalibrationRows = tuple[Any, Any] | tuple[Any, Any, Any]
+
+
+class GuaranteesMixin(InputValidationMixin):
+    """What ``predict_interval`` and ``predict_set`` share."""
+
+    _fitted: Fitted
+
+    def predict_interval(
+        self,
+        X: MatrixLike,
+        *,
+        tasks: VectorLike | None = None,
+        coverage: float = 0.9,
+        calibration: CalibrationRows | None = None,
+    ) -> pd.DataFrame:
+        """Refuse: a classifier has no intervals; a regressor overrides this."""
+        raise ValueError("A classifier predicts classes, which have no interval; use predict_set.")
+
+    def predict_set(
+        self,
+        X: MatrixLike,
+        *,
+        tasks: VectorLike | None = None,
+        coverage: float = 0.9,
+        calibration: CalibrationRows | None = None,
+    ) -> pd.DataFrame:
+        """Refuse: a regressor has no classes; a classifier overrides this."""
+        raise ValueError("A regressor predicts numbers, not classes; use predict_interval.")
+
+    @property
+    def has_left_out_scores_(self) -> bool:
+        """Whether the fit left what ``predict_interval`` and ``predict_set`` need without ``calibration``."""
+        check_is_fitted(self)
+        return self._fitted.left_out is not None
+
+    def _thresholds(self, codes: Array, coverage: float, calibration: CalibrationRows | None) -> Array:
+        """(n,) the score up to which a target is inside, for rows of the tasks ``codes``; -1 is a task without rows."""
+        if not isinstance(coverage, int | float) or not 0 < coverage < 1:
+            raise ValueError(f"coverage is {coverage!r}; give a number between 0 and 1, such as 0.9.")
+        scores = self._left_out_scores() if calibration is None else self._calibration_scores(*calibration)
+        n = scores.n_effective
+        if (n + 1) * (1 - coverage) < 1 - 1e-9:
+            rows = counted(int(n), "labelled row")
+            raise ValueError(
+                f"coverage={coverage} needs {int(np.ceil(coverage / (1 - coverage) - 1e-9))} labelled rows and there "
+                f"are {rows}; ask for at most {int(1000 * n / (n + 1)) / 1000}."
+            )
+        return scores.quantiles(float(coverage), len(self.tasks_)).numpy()[codes]
+
+    def _left_out_scores(self) -> LeftOutScores:
+        if self._fitted.left_out is None:
+            raise ValueError(
+                "This model has no left-out predictions (they need the exact posterior of the default preset, and a "
+                "file of this version); pass calibration=(X, y, tasks), labelled rows that were not in training."
+            )
+        return self._fitted.left_out
+
+    def _calibration_scores(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None = None) -> LeftOutScores:
+        """The scores of labelled rows that the model has not seen."""
+        _, labels = self._features(X, tasks, reset=False)
+        codes = torch.from_numpy(encode_tasks(labels, list(self.tasks_), allow_unknown=False))
+        score = torch.from_numpy(self._nonconformity(X, y, tasks))
+        return LeftOutScores(score, codes, torch.ones(len(score), dtype=torch.float64))
+
+    def _nonconformity(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None) -> Array:
+        """(n,) how strange the targets are to the model, in float64."""
+        raise NotImplementedError

@@ -14,7 +14,7 @@ from vmtl.cli._support.options import Debug, Json, ModelFile, Positive, Quiet, U
 if TYPE_CHECKING:
     from vmtl.cli._support.loading import Estimator
     from vmtl.data.problem import Problem
-    from vmtl.evaluation import Costs, Evidence, Labelled
+    from vmtl.evaluation import Costs, Evidence, Importance, Labelled
     from vmtl.report import Control
 
 CostMissed = Annotated[
@@ -43,7 +43,8 @@ def report(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write one self-contained page on a model: scores, who learns from whom, calibration, errors, settings.
+    """Write one self-contained page on a model: scores, who learns from whom, which columns matter, calibration, errors,
+    settings.
 
     Of two classes it also says from which probability on to announce the event: if a missed relapse is ten times as
     bad as a needless check, `--positive relapse --cost-false-negative 10`.
@@ -65,10 +66,22 @@ def report(
     seen = look(fitted, given, compare, repeats, visible=not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
     facts = origin(fitted, model, data, train)
-    page = render(fitted, seen.evidence, seen.others, seen.control, facts, heading, seen.warnings, seen.worth, costs)
+    page = render(
+        fitted,
+        seen.evidence,
+        seen.others,
+        seen.control,
+        facts,
+        heading,
+        seen.warnings,
+        seen.worth,
+        costs,
+        seen.importance,
+    )
     write_atomically(out, page.encode())
     if json:
-        show_json({"out": str(out), **summary(seen.evidence), "warnings": seen.warnings})
+        columns = [] if seen.importance is None else seen.importance.table().to_dict(orient="records")
+        show_json({"out": str(out), **summary(seen.evidence), "warnings": seen.warnings, "importance": columns})
     for warning in seen.warnings:
         note(f"Warning: {warning}", quiet or json)
     note(f"{out}: {len(page) / 1e6:.1f} MB; open it in any browser.", quiet or json)
@@ -98,13 +111,15 @@ class Given:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the page is about: predictions of the model and of others, the control, the structure's worth, warnings."""
+    """What the page is about: predictions of the model and of others, the control, what the structure and every column
+    are worth, warnings."""
 
     evidence: Evidence
     others: dict[str, Evidence]
     control: Control | None
     worth: dict[str, float] | None
     warnings: list[str]
+    importance: Importance | None
 
 
 def look(model: Estimator, given: Given, wanted: list[str] | None, repeats: int, visible: bool) -> Seen:
@@ -115,13 +130,25 @@ def look(model: Estimator, given: Given, wanted: list[str] | None, repeats: int,
     problem, tasks, labels = read_labelled(given.data, model, given.task, given.target)
     test = Labelled(problem.X, labels, tasks)
     evidence = gather(model, test.X, test.y, test.tasks, given.positive)
+    importance = columns_of(model, test, visible)
     if given.train is None:
-        return Seen(evidence, {}, None, None, seen_before(model, problem))
+        return Seen(evidence, {}, None, None, seen_before(model, problem), importance)
     training, train_tasks, train_labels = read_labelled(given.train, model, given.task, given.target)
     learned = Labelled(training.X, train_labels, train_tasks)
     warnings = repeated(count_repeated(model, evidence, learned, test), len(test.y))
     others, control = fit_others(model, evidence, learned, test, wanted, repeats, visible)
-    return Seen(evidence, others, control, structure_worth_of(model, learned), warnings)
+    return Seen(evidence, others, control, structure_worth_of(model, learned), warnings, importance)
+
+
+def columns_of(model: Estimator, test: Labelled, visible: bool) -> Importance | None:
+    """What every column is worth; None for an array, whose columns have no names."""
+    from vmtl._utils.progress_bar import progress_bar
+    from vmtl.evaluation import column_importance
+
+    if not hasattr(test.X, "columns"):
+        return None
+    with progress_bar("Columns", visible=visible) as show:
+        return column_importance(model, test.X, test.y, test.tasks, done=show)
 
 
 def summary(evidence: Evidence) -> dict[str, Any]:

@@ -111,15 +111,15 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         self.y_scale_ = float(np.sqrt(share @ (values - self.y_mean_) ** 2)) or 1.0
         return (values - self.y_mean_) / self.y_scale_, sample_weight, 1
 
+    def _values(self, x: Array, codes: Array) -> Array:
+        """(n, 3) predictive mean, aleatoric and epistemic deviation in the unit of y."""
+        prediction = self._predict_known(x, codes, self._predictor.values, _average_values)
+        columns = np.column_stack([prediction.mean, prediction.aleatoric, prediction.epistemic])
+        return np.asarray(self.y_scale_ * columns.astype(np.float64) + [self.y_mean_, 0.0, 0.0])
+
     def _moments(self, X: MatrixLike, tasks: VectorLike | None) -> Array:
-        """(3, n) predictive mean, aleatoric and epistemic deviation in the unit of y."""
-
-        def moments(x: Array, codes: Array) -> Array:
-            prediction = self._predict_known(x, codes, self._predictor.values, _average_values)
-            columns = np.column_stack([prediction.mean, prediction.aleatoric, prediction.epistemic])
-            return self.y_scale_ * columns.astype(np.float64) + [self.y_mean_, 0.0, 0.0]
-
-        return self._in_parts(X, tasks, moments).T
+        """(3, n) the same of rows as users have them."""
+        return self._in_parts(X, tasks, self._values).T
 
     @overload
     def predict(

@@ -17,6 +17,7 @@ from vmtl.estimators.real_metrics import coverage, gaussian_nll, mae, nmse, r2, 
 from vmtl.evaluation.comparison import Gain, Labelled, compare, count_repeated, gains, lead, names_to_compare
 from vmtl.evaluation.decisions import Costs, Decision, curves, decide
 from vmtl.evaluation.evidence import Evidence, gather, perfect_ece
+from vmtl.evaluation.importance import Importance, column_importance
 from vmtl.evaluation.intervals import Interval
 from vmtl.evaluation.references import REFERENCES, fit_reference
 from vmtl.evaluation.structure import structure_worth_of
@@ -27,6 +28,7 @@ __all__ = [
     "Decision",
     "Evidence",
     "Gain",
+    "Importance",
     "Interval",
     "Labelled",
     "accuracy",
@@ -34,6 +36,7 @@ __all__ = [
     "balanced_accuracy",
     "brier",
     "class_scores",
+    "column_importance",
     "compare",
     "count_repeated",
     "coverage",

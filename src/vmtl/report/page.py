@@ -12,9 +12,11 @@ from vmtl._utils.messages import counted, first_few, quoted
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.evaluation.decisions import Costs
 from vmtl.evaluation.evidence import Evidence
+from vmtl.evaluation.importance import Importance
 from vmtl.report.arrows import Control
 from vmtl.report.finding import Finding, read_model
 from vmtl.report.sections.decisions import decision_section
+from vmtl.report.sections.importance import importance_section
 from vmtl.report.sections.model import learning_section, settings_section
 from vmtl.report.sections.relatedness import relatedness_section
 from vmtl.report.sections.scores import error_section, gain_section, score_section, trust_section
@@ -31,6 +33,7 @@ def render(
     warnings: Sequence[str] = (),
     worth: Mapping[str, float] | None = None,
     costs: Costs | None = None,
+    importance: Importance | None = None,
 ) -> str:
     """The page as text.
 
@@ -54,6 +57,8 @@ def render(
         What left-out training rows cost under four structures, from ``vmtl.evaluation.structure_worth_of``.
     costs : Costs, default=None
         What the two kinds of errors cost, where there are two classes.
+    importance : Importance, default=None
+        What every column is worth, from ``vmtl.evaluation.column_importance``.
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -64,6 +69,7 @@ def render(
         gain_section(evidence, others),
         decision_section(evidence, costs),
         relatedness_section(model, control, worth),
+        importance_section(importance),
         trust_section(evidence),
         error_section(evidence),
         learning_section(model),

@@ -11,6 +11,7 @@ import numpy as np
 from vmtl.evaluation.comparison import Gain
 from vmtl.evaluation.decisions import Decision
 from vmtl.evaluation.evidence import Evidence
+from vmtl.evaluation.importance import Importance
 from vmtl.evaluation.intervals import Interval
 from vmtl.methods import METHODS
 from vmtl.report.arrows import Arrow, Control
@@ -239,6 +240,23 @@ def decision_sheet(rules: Mapping[str, Decision], name: str) -> Sheet:
         "are not. Precision: the share of announcements that are right."
     )
     return Sheet("decisions", "What the threshold does, beside other rules", columns, rows, note)
+
+
+def importance_sheet(importance: Importance) -> Sheet:
+    """What every column is worth: overall, and task by task where tasks are few, else where it matters most."""
+    few = len(importance.tasks) <= MOST_TASK_COLUMNS
+    rows = []
+    for column, overall, of_tasks in zip(importance.columns, importance.overall, importance.of_tasks, strict=True):
+        cells = [text(column), interval(overall)]
+        if len(importance.tasks) > 1 and few:
+            cells += [interval(of_task) for of_task in of_tasks]
+        elif not few:
+            most = max(range(len(of_tasks)), key=lambda t: of_tasks[t].value)
+            cells += [text(importance.tasks[most]), interval(of_tasks[most])]
+        rows.append(tuple(cells))
+    tasks = importance.tasks if few and len(importance.tasks) > 1 else () if few else ("matters most to", "there")
+    columns = ("column", f"{importance.unit} (95 % interval)", *tasks)
+    return Sheet("importance", "What every column is worth, the most important first", columns, tuple(rows))
 
 
 def fact_sheet(name: str, caption: str, facts: Mapping[str, object]) -> Sheet:

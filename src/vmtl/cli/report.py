@@ -43,8 +43,7 @@ def report(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write one self-contained page on a model: scores, who learns from whom, which columns matter, calibration, errors,
-    settings.
+    """Write one self-contained page on a model: scores, who learns from whom, what matters, calibration, settings.
 
     Of two classes it also says from which probability on to announce the event: if a missed relapse is ten times as
     bad as a needless check, `--positive relapse --cost-false-negative 10`.

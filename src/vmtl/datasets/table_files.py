@@ -58,8 +58,7 @@ def read_table(
             raise ValueError(f"{file} is an array, whose columns have no names to drop or group by; use a table.")
         return load_npz(file, task=task, target=target if _has(file, target) else "y", kind=kind, name=name)
     table = read_frame(file)
-    needed = {task: "task (--task COLUMN)", target: "target (--target COLUMN)"}
-    needed |= dict.fromkeys(drop, "drop (--drop COLUMN)") | ({groups: "groups"} if groups else {})
+    needed = {task: "task", target: "target"} | dict.fromkeys(drop, "drop") | ({groups: "groups"} if groups else {})
     _check_columns(file, table, needed)
     _check_gaps(file, table, (task, target))
     task_names, task_index = np.unique(as_levels(table[task]).astype(str), return_inverse=True)
@@ -76,7 +75,7 @@ def read_table(
 
 
 def _check_columns(file: Path, table: pd.DataFrame, needed: dict[str, str]) -> None:
-    """Every needed column is there, or the error says which argument, or option, names another one."""
+    """Every needed column is there, or the error says which argument names another one."""
     absent = [column for column in needed if column not in table.columns]
     if absent:
         columns = [str(column) for column in table.columns]
@@ -157,7 +156,7 @@ def _target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...] | None
         cells, are, them = ("1 cell", "is", "it") if len(odd) == 1 else (f"{len(odd)} cells", "are", "them")
         raise ValueError(
             f"Target {column.name!r} is nearly all numbers; {cells} such as {first_odd(column)} {are} not; "
-            f"repair {them}, or say kind='classification' (--kind classification)."
+            f"repair {them}, or choose the kind classification."
         )
     if numeric:
         values = column.to_numpy(dtype=np.float64)

@@ -169,6 +169,7 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
         if callback is not None:
             hooks.append(lambda trainer, progress: callback(progress))
         with keeper, progress_bar("Training", visible=bool(self.verbose)) as show:
+            show("choosing a kernel, and who learns from whom", 0)
             hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total))
             if checkpoint is not None:
                 seed = keeper.seed

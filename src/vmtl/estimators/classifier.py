@@ -10,13 +10,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.guarantees import CalibrationRows
-from vmtl.estimators.inputs import check_labels
+from vmtl.estimators.inputs import check_classes, check_labels
 from vmtl.estimators.scoring import CLASS_METRICS, class_numbers, metric_named
 from vmtl.inference.prediction import ClassPrediction, Probabilities
 
@@ -117,7 +116,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
 
     def _encode_target(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
         y = check_labels(column_or_1d(y, warn=True))
-        check_classification_targets(y)
+        check_classes(y)
         labels, codes = np.unique(y, return_inverse=True)
         counted = np.unique(codes[sample_weight > 0])  # a row of weight 0 is no row, and its class none
         self.classes_, codes = labels[counted], np.searchsorted(counted, codes).clip(max=max(0, len(counted) - 1))

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 
-from vmtl._utils.messages import counted
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.inputs import encode_tasks
 from vmtl.estimators.validation import InputValidationMixin
@@ -49,23 +48,34 @@ class GuaranteesMixin(InputValidationMixin):
         """Refuse: a regressor has no classes; a classifier overrides this."""
         raise ValueError("A regressor predicts numbers, not classes; use predict_interval.")
 
-    @property
-    def has_left_out_scores_(self) -> bool:
-        """Whether the fit left what ``predict_interval`` and ``predict_set`` need without ``calibration``."""
+    def has_left_out_scores(self, coverage: float = 0.9) -> bool:
+        """Whether ``predict_interval`` or ``predict_set`` can promise this coverage without ``calibration``.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            How often the target is to be inside.
+
+        Returns
+        -------
+        bool
+            False for fits without an exact posterior, and where training rows were fewer than coverage /
+            (1 - coverage).
+        """
         check_is_fitted(self)
-        return self._fitted.left_out is not None
+        scores = self._fitted.left_out
+        return scores is not None and _enough(scores, coverage)
 
     def _thresholds(self, codes: Array, coverage: float, calibration: CalibrationRows | None) -> Array:
         """(n,) the score up to which a target is inside, for rows of the tasks ``codes``; -1 is a task without rows."""
         if not isinstance(coverage, int | float) or not 0 < coverage < 1:
             raise ValueError(f"coverage is {coverage!r}; give a number between 0 and 1, such as 0.9.")
         scores = self._left_out_scores() if calibration is None else self._calibration_scores(*calibration)
-        n = scores.n_effective
-        if (n + 1) * (1 - coverage) < 1 - 1e-9:
-            rows = counted(int(n), "labelled row")
+        if not _enough(scores, coverage):
+            n, needed = scores.n_effective, int(np.ceil(coverage / (1 - coverage) - 1e-9))
             raise ValueError(
-                f"coverage={coverage} needs {int(np.ceil(coverage / (1 - coverage) - 1e-9))} labelled rows and there "
-                f"are {rows}; ask for at most {int(1000 * n / (n + 1)) / 1000}."
+                f"coverage={coverage} needs {needed} labelled rows, and there are {int(n)}; ask for at most "
+                f"{int(1000 * n / (n + 1)) / 1000}."
             )
         return scores.quantiles(float(coverage), len(self.tasks_)).numpy()[codes]
 
@@ -87,3 +97,8 @@ class GuaranteesMixin(InputValidationMixin):
     def _nonconformity(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None) -> Array:
         """(n,) how strange the targets are to the model, in float64."""
         raise NotImplementedError
+
+
+def _enough(scores: LeftOutScores, coverage: float) -> bool:
+    """Whether there are as many rows as the coverage needs: (n + 1) (1 - coverage) >= 1."""
+    return (scores.n_effective + 1) * (1 - coverage) >= 1 - 1e-9

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
 from vmtl._utils.messages import did_you_mean, first_few, quoted
@@ -160,8 +161,9 @@ def encode_tasks(values: Array, known: list[Any], allow_unknown: bool) -> Array:
     codes = np.array([place.get(value, -1) for value in values], dtype=np.int64)
     if not allow_unknown and (codes < 0).any():
         unknown = unique_tasks(values[codes < 0])
+        near = did_you_mean(unknown[0], known, 0.6 if isinstance(unknown[0], str) else 0.8)
         raise ValueError(
-            f"Unknown task {unknown[0]!r}{did_you_mean(unknown[0], known)}; the model knows {quoted(known, most=20)}. "
+            f"Unknown task {unknown[0]!r}{near}; the model knows {quoted(known, most=20)}. "
             "Set unknown_task='average' (--unknown-task average) to predict with all known tasks."
         )
     return codes
@@ -177,6 +179,17 @@ def check_labels(y: Array) -> Array:
         if len({isinstance(value, str) for value in y}) > 1:
             raise ValueError("y mixes text and numbers; give all labels one type.")
     return y
+
+
+def check_classes(y: Array) -> None:
+    """Labels that can be classes; fractions are amounts."""
+    if type_of_target(y, input_name="y") == "continuous":
+        part = next(value for value in y.tolist() if value % 1)
+        raise ValueError(
+            f"Unknown label type: y holds fractions such as {part:g}, which are amounts rather than classes; use "
+            "MultiTaskRegressor, or turn them into text."
+        )
+    check_classification_targets(y)
 
 
 def check_targets(y: VectorLike) -> Array:

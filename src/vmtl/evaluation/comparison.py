@@ -174,7 +174,7 @@ def _reference(name: str, like: Evidence, train: Problem, test: Problem, seed: i
     linear = fit_reference(REFERENCES[name], train, test, None, seed)
     unknown = np.zeros(len(test.y))
     predicted = replace(like, p=linear.p, mean=linear.mean, std=linear.std)
-    return replace(predicted, total=unknown, epistemic=unknown)
+    return replace(predicted, total=unknown, epistemic=unknown, covered=None, extent=None)
 
 
 def _problem(model: BaseMultiTask, like: Evidence, side: Labelled) -> Problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor, class_metrics, real_metrics
 from vmtl.estimators.inputs import task_values, unique_tasks
+from vmtl.estimators.real_metrics import COVERAGE
 from vmtl.evaluation.intervals import Interval, of_root_mean, of_share
 
 
@@ -22,6 +24,8 @@ class Evidence:
     p : (n, C) probabilities, None in regression; mean, std : (n,) of the prediction, None in classification.
     total, epistemic : (n,) the uncertainty of each row.
     positive : which of two classes is the event.
+    covered, extent : (n,) whether the 90 % interval or set holds the target, and its width or number of classes; None
+        for a model without left-out predictions.
     """
 
     tasks: tuple[str, ...]
@@ -34,6 +38,8 @@ class Evidence:
     total: Array
     epistemic: Array
     positive: int = 1
+    covered: Array | None = None
+    extent: Array | None = None
 
     @property
     def measure(self) -> str:
@@ -74,12 +80,20 @@ class Evidence:
             scores = class_metrics.class_scores(y, p)
             last = scores.pop("entropy_ratio")
             ranks["f1"] = class_metrics.f1(y, p, self.positive)
-            return {**ranks, **scores, "ece_perfect": perfect_ece(p), "entropy_ratio": last}
+            further = {"ece_perfect": perfect_ece(p), "entropy_ratio": last}
+            return {**ranks, **scores, **further, **self._guarantee(rows, "set_size")}
         assert self.mean is not None
         assert self.std is not None
         mean, std = self.mean[rows], self.std[rows]
         explained = {"r2": real_metrics.r2(y, mean), "mae": real_metrics.mae(y, mean)}
-        return {**explained, **real_metrics.real_scores(y, mean, std), "coverage": real_metrics.coverage(y, mean, std)}
+        further = {**real_metrics.real_scores(y, mean, std), "coverage": real_metrics.coverage(y, mean, std)}
+        return {**explained, **further, **self._guarantee(rows, "interval_width")}
+
+    def _guarantee(self, rows: Array, extent: str) -> dict[str, float]:
+        """How often the 90 % intervals or sets hold the target, and how large they are on average."""
+        if self.covered is None or self.extent is None:
+            return {}
+        return {"covered": float(self.covered[rows].mean()), extent: float(self.extent[rows].mean())}
 
     def mean_scores(self) -> dict[str, float]:
         """Every score averaged over the tasks that have it; nan where none has."""
@@ -134,7 +148,7 @@ def gather(
     known = list(model.tasks_) + [name for name in unique_tasks(tasks) if name not in set(model.tasks_)]
     place = {name: index for index, name in enumerate(known)}
     uncertainty = model.uncertainty(X, tasks=tasks)
-    common = {
+    common: dict[str, Any] = {
         "tasks": tuple(map(str, known)),
         "task": np.array([place[name] for name in tasks], dtype=np.int64),
         "total": uncertainty["total"].to_numpy(),
@@ -142,12 +156,19 @@ def gather(
     }
     if isinstance(model, MultiTaskRegressor):
         mean, std = model.predict(X, tasks=tasks, return_std=True)
-        return Evidence(classes=None, y=np.asarray(y, dtype=float), p=None, mean=mean, std=std, **common)
+        targets = np.asarray(y, dtype=float)
+        if model.has_left_out_scores(COVERAGE):
+            low, high = model.predict_interval(X, tasks=tasks, coverage=COVERAGE).to_numpy().T
+            common |= {"covered": (low <= targets) & (targets <= high), "extent": high - low}
+        return Evidence(classes=None, y=targets, p=None, mean=mean, std=std, **common)
     p = model.predict_proba(X, tasks=tasks)
     labels = tuple(map(str, model.classes_))
     code = {label: index for index, label in enumerate(labels)}
     codes = np.array([code[str(label)] for label in y], dtype=np.int64)
     event = _event(positive, code)
+    if model.has_left_out_scores(COVERAGE):
+        inside = model.predict_set(X, tasks=tasks, coverage=COVERAGE).to_numpy()
+        common |= {"covered": inside[np.arange(len(codes)), codes], "extent": inside.sum(axis=1).astype(float)}
     return Evidence(classes=labels, y=codes, p=p, mean=None, std=None, positive=event, **common)
 
 

@@ -37,7 +37,10 @@ _NAMES = {
     "f1": "F1",
     "r2": "R²",
     "mae": "mean absolute error",
-    "coverage": "inside 90 % interval",
+    "coverage": "inside 90 % by its deviation",
+    "covered": "inside 90 % set or interval",
+    "set_size": "mean size of the set",
+    "interval_width": "mean width of the interval",
 }
 _ECE_NOTE = (
     "ECE, the expected calibration error, is above 0 by chance alone, most on few rows; beside it stands what a "

@@ -36,11 +36,11 @@ FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
     "no task column": (lambda d, o: fit(d, "--task", "hospital"), "has no column 'hospital', only"),
     "task not given": (
         lambda d, o: ["fit", d / "class_train.csv", "--target", "outcome"],
-        "; name another as task (--task COLUMN).",
+        "; name another as task.",
     ),
     "neither given": (
         lambda d, o: ["fit", d / "class_train.csv"],
-        "; name another as task (--task COLUMN) and target (--target COLUMN).",
+        "; name another as task and target.",
     ),
     "wrong case": (lambda d, o: fit(d, "--task", "Site"), "has no column 'Site' (did you mean 'site'?)"),
     "a typo": (lambda d, o: fit(d, "--target", "outcme"), "(did you mean 'outcome'?)"),

@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterable, Sequence
 
 
-def did_you_mean(name: object, known: Iterable[object], alike: float = 0.8) -> str:
+def did_you_mean(name: object, known: Iterable[object]) -> str:
     """`` (did you mean ...?)`` where a known name is spelled alike, else nothing."""
     spelled = {str(other).lower(): other for other in known}
-    near = difflib.get_close_matches(str(name).lower(), spelled, n=1, cutoff=alike)
+    near = difflib.get_close_matches(str(name).lower(), spelled, n=1, cutoff=0.8)
     return f" (did you mean {spelled[near[0]]!r}?)" if near else ""
 
 

@@ -161,9 +161,8 @@ def encode_tasks(values: Array, known: list[Any], allow_unknown: bool) -> Array:
     codes = np.array([place.get(value, -1) for value in values], dtype=np.int64)
     if not allow_unknown and (codes < 0).any():
         unknown = unique_tasks(values[codes < 0])
-        near = did_you_mean(unknown[0], known, 0.6 if isinstance(unknown[0], str) else 0.8)
         raise ValueError(
-            f"Unknown task {unknown[0]!r}{near}; the model knows {quoted(known, most=20)}. "
+            f"Unknown task {unknown[0]!r}{did_you_mean(unknown[0], known)}; the model knows {quoted(known, most=20)}. "
             "Set unknown_task='average' (--unknown-task average) to predict with all known tasks."
         )
     return codes

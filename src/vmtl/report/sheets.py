@@ -220,7 +220,7 @@ def decision_sheet(rules: Mapping[str, Decision], name: str) -> Sheet:
     rows = tuple(
         (
             text(rule),
-            number(d.threshold, 2) if d.threshold <= 1 else text("–", "number"),
+            number(d.threshold, 2),
             *(number(share) for share in (d.announced, d.sensitivity, d.specificity, d.precision)),
             *(Cell(str(count), count, "number") for count in (d.missed, d.false_alarms)),
             number(d.cost, 1),
@@ -229,18 +229,18 @@ def decision_sheet(rules: Mapping[str, Decision], name: str) -> Sheet:
     )
     columns = (
         "rule",
-        "from probability",
+        "from",
         "announced",
         "sensitivity",
         "specificity",
         "precision",
         "missed",
         "false alarms",
-        "cost per 100 rows",
+        "cost",
     )
     note = (
         f"Sensitivity: the share of rows with {name!r} that are announced. Specificity: the share of the others that "
-        "are not. Precision: the share of announcements that are right."
+        "are not. Precision: the share of announcements that are right. Cost: per 100 rows."
     )
     return Sheet("decisions", "What the threshold does, beside other rules", columns, rows, note)
 

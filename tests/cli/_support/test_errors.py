@@ -51,7 +51,7 @@ FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
     ),
     "a slip in the target": (
         lambda d, o: fit(o, "--target", "days", table=edited(d, o, _slip, "real_train.csv").name),
-        "'days' is nearly all numbers; 1 cell such as 'n/a?' in data row 8 is not; repair it, or say kind=",
+        "'days' is nearly all numbers; 1 cell such as 'n/a?' in data row 8 is not; repair it, or choose the kind",
     ),
     "a slip in a regression": (
         lambda d, o: fit(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from vmtl.estimators.class_metrics import auc
 from vmtl.evaluation.decisions import Costs, Decision, decide, event_of
 from vmtl.evaluation.evidence import Evidence
@@ -38,12 +36,11 @@ def decision_section(evidence: Evidence, costs: Costs | None) -> Section | None:
 
 def rules_of(evidence: Evidence, costs: Costs) -> dict[str, Decision]:
     """What the threshold of the costs does, beside other rules."""
-    _, p = event_of(evidence)
     return {
         "this threshold": decide(evidence, costs),
         "the more probable class": decide(evidence, costs, 0.5),
         "always announce": decide(evidence, costs, 0.0),
-        "never announce": decide(evidence, costs, np.nextafter(float(p.max()), np.inf)),
+        "never announce": decide(evidence, costs, math.inf),
     }
 
 

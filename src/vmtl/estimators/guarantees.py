@@ -34,7 +34,19 @@ class GuaranteesMixin(InputValidationMixin):
         coverage: float = 0.9,
         calibration: CalibrationRows | None = None,
     ) -> pd.DataFrame:
-        """Refuse: a classifier has no intervals; a regressor overrides this."""
+        """Refuse: classes have no interval; ``MultiTaskRegressor`` has this method.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row.
+        coverage : float, default=0.9
+            How often the target is to be inside.
+        calibration : (X, y) or (X, y, tasks), default=None
+            Labelled rows that were not in training.
+        """
         raise ValueError("A classifier predicts classes, which have no interval; use predict_set.")
 
     def predict_set(
@@ -45,7 +57,19 @@ class GuaranteesMixin(InputValidationMixin):
         coverage: float = 0.9,
         calibration: CalibrationRows | None = None,
     ) -> pd.DataFrame:
-        """Refuse: a regressor has no classes; a classifier overrides this."""
+        """Refuse: numbers have no classes; ``MultiTaskClassifier`` has this method.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row.
+        coverage : float, default=0.9
+            How often the target is to be inside.
+        calibration : (X, y) or (X, y, tasks), default=None
+            Labelled rows that were not in training.
+        """
         raise ValueError("A regressor predicts numbers, not classes; use predict_interval.")
 
     def has_left_out_scores(self, coverage: float = 0.9) -> bool:

@@ -54,7 +54,6 @@ def report(
     from vmtl._utils.atomic_files import write_atomically
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.loading import load_model, target_name, task_name
-    from vmtl.report import render
 
     check_output(out, *(path for path in (model, data, train) if path is not None))
     if compare and train is None:
@@ -65,22 +64,10 @@ def report(
     seen = look(fitted, given, compare, repeats, visible=not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
     facts = origin(fitted, model, data, train)
-    page = render(
-        fitted,
-        seen.evidence,
-        seen.others,
-        seen.control,
-        facts,
-        heading,
-        seen.warnings,
-        seen.worth,
-        costs,
-        seen.importance,
-    )
+    page = seen.page(fitted, costs, facts, heading)
     write_atomically(out, page.encode())
     if json:
-        columns = [] if seen.importance is None else seen.importance.table().to_dict(orient="records")
-        show_json({"out": str(out), **summary(seen.evidence), "warnings": seen.warnings, "importance": columns})
+        show_json({"out": str(out), **seen.summary()})
     for warning in seen.warnings:
         note(f"Warning: {warning}", quiet or json)
     note(f"{out}: {len(page) / 1e6:.1f} MB; open it in any browser.", quiet or json)
@@ -119,6 +106,28 @@ class Seen:
     worth: dict[str, float] | None
     warnings: list[str]
     importance: Importance | None
+
+    def page(self, model: Estimator, costs: Costs | None, facts: dict[str, Any], heading: str) -> str:
+        """All of it as HTML."""
+        from vmtl.report import render
+
+        return render(
+            model,
+            self.evidence,
+            self.others,
+            self.control,
+            facts,
+            heading,
+            self.warnings,
+            self.worth,
+            costs,
+            self.importance,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """The number of rows, the main score over all of them, warnings, and what every column is worth."""
+        columns = [] if self.importance is None else self.importance.table().to_dict(orient="records")
+        return {**summary(self.evidence), "warnings": self.warnings, "importance": columns}
 
 
 def look(model: Estimator, given: Given, wanted: list[str] | None, repeats: int, visible: bool) -> Seen:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from helpers.tables import Run
+from helpers.tables import FEW, Run
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
 
@@ -44,3 +44,50 @@ def test_other_column_names(run: Run, tables: Path, class_model: Path, tmp_path:
     renamed = run("evaluate", class_model, tmp_path / "t.csv", "--task", "place", "--target", "truth", "--json")
     plain = run("evaluate", class_model, tables / "class_labelled.csv", "--json")
     assert json.loads(renamed.stdout)["scores"] == json.loads(plain.stdout)["scores"]
+
+
+def event_table(tables: Path, folder: Path) -> tuple[Path, Path]:
+    """Training and labelled rows whose outcome is severe or not."""
+    files = (folder / "train.csv", folder / "labelled.csv")
+    for name, file in zip(("class_train", "class_labelled"), files, strict=True):
+        table = pd.read_csv(tables / f"{name}.csv")
+        table["outcome"] = table["outcome"].where(table["outcome"] == "severe", "other")
+        table.to_csv(file, index=False)
+    return files
+
+
+def test_scores_of_an_event(run: Run, tables: Path, tmp_path: Path) -> None:
+    train, labelled = event_table(tables, tmp_path)
+    model = tmp_path / "m.vmtl"
+    done = run("fit", train, "--task", "site", "--target", "outcome", "--out", model, *FEW, "--quiet")
+    assert done.exit_code == 0, done.output
+    found = json.loads(run("evaluate", model, labelled, "--json").stdout)
+    table = pd.read_csv(labelled)
+    loaded = MultiTaskClassifier.load(model)
+    for metric in ("auc", "balanced_accuracy", "f1", "brier"):
+        expected = loaded.score_tasks(table.drop(columns="outcome"), table["outcome"], metric=metric)
+        assert [row[metric] for row in found["scores"][:-1]] == pytest.approx(expected.tolist())
+        assert found["mean_of_tasks"][metric] == pytest.approx(expected.mean())
+    other = json.loads(run("evaluate", model, labelled, "--json", "--positive", "other").stdout)
+    assert other["scores"][-1]["f1"] != found["scores"][-1]["f1"]
+    assert other["scores"][-1]["auc"] == found["scores"][-1]["auc"]
+    shown = run("evaluate", model, labelled).stdout
+    assert "F1 is that of 'severe'" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines() if "│" in line)
+    wrong = run("evaluate", model, labelled, "--positive", "sever")
+    assert wrong.exit_code == 2
+    assert "'sever' (did you mean 'severe'?) must be one of 'other', 'severe'" in wrong.stderr
+    page = tmp_path / "r.html"
+    ask = ("report", model, "--data", labelled, "--out", page)
+    assert run(*ask, "--positive", "severe", "--cost-false-negative", 9).exit_code == 0
+    assert "from a probability of 10 % on" in page.read_text()
+    assert "a number above 0" in run(*ask, "--cost-false-positive", -2).stderr
+
+
+def test_costs_are_for_two_classes(run: Run, tables: Path, class_model: Path, real_model: Path, tmp_path: Path) -> None:
+    for model, name in ((class_model, "class"), (real_model, "real")):
+        ask = ("report", model, "--data", tables / f"{name}_labelled.csv", "--out", tmp_path / "r.html")
+        done = run(*ask, "--cost-false-negative", 9)
+        assert done.exit_code == 2
+        assert "need a model of two classes" in done.stderr
+    assert not (tmp_path / "r.html").exists()

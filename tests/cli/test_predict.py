@@ -87,3 +87,20 @@ def test_feature_files_are_tables_too(run: Run, tmp_path: Path) -> None:
     save_npz(problem, tmp_path / "gaps.npz")
     assert "NaN" in run("fit", tmp_path / "gaps.npz", "--out", model, *FEW, "--missing", "error").stderr
     assert run("fit", tmp_path / "gaps.npz", "--out", model, *FEW, "-q").exit_code == 0
+
+
+def test_intervals_and_sets(run: Run, tables: Path, class_model: Path, real_model: Path, tmp_path: Path) -> None:
+    out, new = tmp_path / "p.csv", tables / "new.csv"
+    assert run("predict", real_model, new, "--out", out, "--coverage", 0.8).exit_code == 0
+    found, table = pd.read_csv(out), pd.read_csv(new)
+    ends = MultiTaskRegressor.load(real_model).predict_interval(table, coverage=0.8)
+    np.testing.assert_allclose(found[["low", "high"]], ends, rtol=1e-5, atol=1e-5)
+    assert (found["low"] < found["prediction"]).all()
+    assert run("predict", class_model, new, "--out", out, "--coverage", 0.8).exit_code == 0
+    found = pd.read_csv(out)
+    sets = MultiTaskClassifier.load(class_model).predict_set(table, coverage=0.8)
+    assert [set(cell.split("; ")) for cell in found["set"]] == [set(sets.columns[row]) for row in sets.to_numpy()]
+    wrong = run("predict", class_model, new, "--out", tmp_path / "q.csv", "--coverage", 90)
+    assert wrong.exit_code == 2
+    assert "give a number between 0 and 1" in wrong.stderr
+    assert not (tmp_path / "q.csv").exists()

@@ -120,7 +120,7 @@ def test_few_slips_in_a_target_of_numbers_are_refused_unless_classes_are_wanted(
     values = ["0.5", "1.5", "2", "<1", "3"] + ["4.5"] * 25 + ["?"]
     pd.DataFrame({"domain": 1, "f": 0, "label": values}).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(
-        ValueError, match="2 cells such as '<1' in data row 4 are not; repair them, or say kind='classification' "
+        ValueError, match="2 cells such as '<1' in data row 4 are not; repair them, or choose the kind classification"
     ):
         read_table(tmp_path / "t.csv")
     assert read_table(tmp_path / "t.csv", kind="classification").n_classes == 7
@@ -132,7 +132,7 @@ def test_few_slips_in_a_target_of_numbers_are_refused_unless_classes_are_wanted(
 
 def test_bad_tables_are_explained(tmp_path: Path) -> None:
     patients().to_csv(tmp_path / "p.csv", index=False)
-    said = r"no column 'site', only 'domain', 'age', .* name another as task \(--task COLUMN\)"
+    said = r"no column 'site', only 'domain', 'age', .* name another as task\."
     with pytest.raises(ValueError, match=said):
         read_table(tmp_path / "p.csv", task="site")
     with pytest.raises(ValueError, match=r"'colour' .* is empty in 7 rows"):

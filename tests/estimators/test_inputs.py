@@ -10,7 +10,7 @@ import pytest
 
 from helpers.toys import toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.estimators.inputs import check_labels, encode_tasks, task_values, unique_tasks
+from vmtl.estimators.inputs import check_classes, check_labels, encode_tasks, task_values, unique_tasks
 from vmtl.inference.variational.training import DivergenceError
 
 DATA = toy([8, 9, 7], classes=3)
@@ -203,3 +203,11 @@ def test_a_missing_class_is_refused_however_it_is_written(missing: object) -> No
     y = np.array(["a", "b", missing], dtype=object)
     with pytest.raises(ValueError, match="y contains a missing label"):
         check_labels(y)
+
+
+@pytest.mark.parametrize("values", [[0.25, 0.5, 0.75] * 4, [0.1 * i for i in range(12)]])
+def test_fractions_are_no_classes(values: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"y holds fractions such as 0\.\d+, .* use MultiTaskRegressor"):
+        check_classes(np.array(values))
+    check_classes(np.array([1.0, 2.0, 1.0]))
+    check_classes(np.array(values).astype(str))

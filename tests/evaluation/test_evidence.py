@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.report_models import Case
-from vmtl.evaluation import metrics, perfect_ece
+from vmtl.evaluation import ece, perfect_ece
 
 
 def test_evidence_agrees_with_the_estimator(class_case: Case, real_case: Case) -> None:
@@ -19,7 +19,7 @@ def test_evidence_agrees_with_the_estimator(class_case: Case, real_case: Case) -
             error = case.model.predict(case.test.X, tasks=case.test.tasks) - case.test.y
             expected = pd.Series(error**2).groupby(pd.Series(case.test.tasks)).mean() ** 0.5
         np.testing.assert_allclose(found, expected, rtol=1e-6)
-    assert class_case.evidence.scores(np.arange(150))["ece"] == metrics.ece(
+    assert class_case.evidence.scores(np.arange(150))["ece"] == ece(
         class_case.evidence.y,
         class_case.evidence.p,  # type: ignore[arg-type]
     )
@@ -30,5 +30,5 @@ def test_a_perfect_model_has_a_calibration_error_that_shrinks_with_rows() -> Non
     p = rng.dirichlet([1, 1, 1], 4000)
     labels = np.array([rng.choice(3, p=row) for row in p])
     assert perfect_ece(p) == perfect_ece(p)
-    assert perfect_ece(p) == pytest.approx(metrics.ece(labels, p), abs=0.01)
+    assert perfect_ece(p) == pytest.approx(ece(labels, p), abs=0.01)
     assert perfect_ece(p[:25]) > 5 * perfect_ece(p)

@@ -56,3 +56,13 @@ def with_weights(model: Any, weights: Any) -> Any:
 
 EVEN = (1 - np.eye(3)) / 2
 UNEVEN = np.array([[0, 0.9, 0.1], [0.9, 0, 0.1], [0.5, 0.5, 0]])
+
+
+def event_evidence() -> Evidence:
+    """Predictions of a rare event in two tasks, in the second less sure."""
+    rng = np.random.default_rng(0)
+    task = np.arange(200) % 2
+    event = (rng.random(200) < 0.2).astype(int)
+    p = 1 / (1 + np.exp(1.5 - (2.5 - task) * event + rng.normal(size=200)))
+    both, zeros = np.column_stack([1 - p, p]), np.zeros(200)
+    return Evidence(("a", "b"), ("healthy", "relapse"), task, event, both, None, None, zeros, zeros)

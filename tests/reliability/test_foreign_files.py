@@ -16,6 +16,7 @@ from helpers.model_files import MEGABYTE, put_together, refused, take_apart
 from helpers.reliable import Toy, make_toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils import tensor_files
+from vmtl._utils.tensor_files import FORMAT_VERSION
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 
@@ -164,11 +165,11 @@ def test_empty_tensors_of_enormous_shape(good: bytes, tmp_path: Path) -> None:
         refused(tmp_path / "model")
 
 
-@pytest.mark.parametrize("version", [2, 10**6, 0, -1, True, 1.5, "1", None])
+@pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 10**6, 0, -1, True, 1.5, "1", None])
 def test_other_versions(version: Any, good: bytes, tmp_path: Path) -> None:
     table, header, payload, body = take_apart(good)
     (tmp_path / "model").write_bytes(put_together(table, {**header, "version": version}, payload, body))
-    newer = type(version) is int and version > 1
+    newer = type(version) is int and version > FORMAT_VERSION
     refused(tmp_path / "model", match="upgrade vmtl" if newer else "not a vmtl file")
 
 

@@ -42,7 +42,8 @@ def test_the_page_is_whole_and_alone(request: pytest.FixtureRequest, kind: str) 
     case: Case = request.getfixturevalue(f"{kind}_case")
     text = render(case.model, case.evidence, {"stl": case.evidence}, facts={"seed": 7}, title="Three sites")
     page = Page(text)
-    assert [a["id"] for a in page.all("section")] == [SECTIONS[0], "gains", *SECTIONS[1:]]
+    decisions = ["decisions"] if kind == "class" else []
+    assert [a["id"] for a in page.all("section")] == [SECTIONS[0], "gains", *decisions, *SECTIONS[1:]]
     figures = page.all("figure")
     assert len(figures) >= 8
     assert all(figure["role"] == "img" and len(figure["aria-label"] or "") > 30 for figure in figures)

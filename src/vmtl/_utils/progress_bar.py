@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
+#: Characters of the bar, so that text and times fit beside it in a terminal of 80 columns.
+BAR_WIDTH = 12
+
+
 class ShowProgress(Protocol):
     """Called after every piece of work; ``completed`` pieces are done, or one more than before."""
 
@@ -21,7 +25,7 @@ class ShowProgress(Protocol):
 def progress_bar(
     label: str, total: int | None = None, *, visible: bool = True, unit: str | None = None
 ) -> Iterator[ShowProgress]:
-    """A bar with what is done, a text and the time left; with ``unit`` also how many are done per second.
+    """A bar with what is done, a text, the time so far and the time left; with ``unit`` also the number per second.
 
     Yields the function that moves it; without ``visible`` that function does nothing.
     """
@@ -29,11 +33,18 @@ def progress_bar(
         yield _show_nothing
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    columns: list[ProgressColumn] = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    columns: list[ProgressColumn] = [TextColumn("{task.description}"), BarColumn(BAR_WIDTH), MofNCompleteColumn()]
     columns += [] if unit is None else [_rate_column(unit)]
-    columns += [TextColumn("{task.fields[text]}"), TimeRemainingColumn()]
+    columns += [TextColumn("{task.fields[text]}"), TimeElapsedColumn(), TimeRemainingColumn()]
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=total, text="")
 

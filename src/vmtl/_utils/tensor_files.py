@@ -16,7 +16,8 @@ from torch import Tensor
 from vmtl._utils.atomic_files import write_atomically
 from vmtl._utils.json_values import Document
 
-FORMAT_VERSION = 1
+#: 2 since models keep the scores of left-out rows; older files are read as they are.
+FORMAT_VERSION = 2
 #: Longest header that is written or read, in bytes; a usual one has a few hundred kilobytes.
 MAX_HEADER = 16 * 2**20
 #: Most lists and objects in a header: empty ones are small in a file but not in memory.

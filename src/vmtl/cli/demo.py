@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskEstimator
 
-#: Tasks side by side in one table, so that it fits a terminal of 80 columns.
-TASKS_PER_TABLE = 4
 #: Pairs of tasks in the table of who learns from whom.
 MOST_PAIRS = 6
 
@@ -150,10 +148,7 @@ def show_scores(trial: Trial) -> None:
     rows = {name: cells(trial, trial.scores[name]) for name in order}
     names = trial.problem.task_names
     unit = "accuracy in %, higher is better" if trial.problem.is_classification else "RMSE, lower is better"
-    for start in range(0, len(names), TASKS_PER_TABLE):
-        part = slice(1 + start, 1 + start + TASKS_PER_TABLE)
-        head = ("method", "mean", *names[start : start + TASKS_PER_TABLE])
-        show_table(f"{trial.problem.name}: {unit}", head, [(n, rows[n][0], *rows[n][part]) for n in order])
+    show_table(f"{trial.problem.name}: {unit}", ("method", "mean", *names), [(n, *rows[n]) for n in order])
 
 
 def what_was_seen(trial: Trial, method: str) -> str:

@@ -6,11 +6,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vmtl.cli._support.console import show_json, show_table
-from vmtl.cli._support.options import Debug, Json, LabelledTable, ModelFile, UnknownTask
+from vmtl.cli._support.console import printable, show_json, show_table
+from vmtl.cli._support.options import Debug, Json, LabelledTable, ModelFile, Positive, UnknownTask
+from vmtl.cli._support.weights import cut_name
 
 if TYPE_CHECKING:
     from vmtl.evaluation import Evidence
+
+#: Scores whose names would be wider than their numbers.
+SHORT_NAMES = {
+    "auc": "AUC",
+    "balanced_accuracy": "balanced",
+    "f1": "F1",
+    "ece_perfect": "if perfect",
+    "entropy_ratio": "entropy ratio",
+    "r2": "R2",
+    "coverage": "in 90 % by std",
+    "covered": "in 90 %",
+    "set_size": "set size",
+    "interval_width": "width",
+}
 
 
 def evaluate(
@@ -18,34 +33,52 @@ def evaluate(
     table: LabelledTable,
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
     target: Annotated[str | None, typer.Option(help="The target column, if it has another name.")] = None,
+    positive: Positive = None,
     unknown_task: UnknownTask = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Score a model on labelled rows, task by task.
+    """Score a model on labelled rows, task by task, all rows together, and on average over the tasks.
 
-    Classification: accuracy with its 95 % interval, negative log likelihood, Brier score, expected calibration
-    error, and the entropy of wrong over that of right predictions. Regression: root mean squared error with its
-    95 % interval, NMSE (1 is as good as the mean) and negative log likelihood.
+    Classification: accuracy with its 95 % interval; AUC (area under the ROC curve), balanced accuracy and F1, which
+    a model that never predicts a rare event cannot make look good; negative log likelihood, Brier score, expected
+    calibration error beside that of a perfect model, and the entropy of wrong over that of right predictions.
+    Regression: root mean squared error with its 95 % interval, R2, mean absolute error, NMSE (1 is as good as the
+    mean), negative log likelihood, and the share of targets inside the 90 % interval that the standard deviation
+    gives. Where the fit left what they need: how often the 90 % sets of classes, or intervals, of `predict --coverage`
+    hold the target, and their mean size. A dash stands for what the rows of a task cannot tell, such as the AUC of a
+    single class.
     """
     from vmtl.cli._support.loading import load_model, read_labelled
     from vmtl.evaluation import gather
 
     fitted = load_model(model, unknown_task)
     problem, tasks, labels = read_labelled(table, fitted, task, target)
-    scores = score_rows(gather(fitted, problem.X, labels, tasks))
+    evidence = gather(fitted, problem.X, labels, tasks, positive)
+    scores, mean = score_rows(evidence), evidence.mean_scores()
     if json:
-        show_json({"model": str(model), "data": str(table), "scores": scores})
+        show_json({"model": str(model), "data": str(table), "scores": scores, "mean_of_tasks": mean})
         return
     first, *rest = [name for name in scores[0] if name not in ("task", "rows", "low", "high")]
-    show_table(
-        f"{model} on {table}",
-        ("task", "rows", first, "95 %", *rest),
-        [
-            (row["task"], row["rows"], row[first], f"{row['low']:.3f} to {row['high']:.3f}", *map(row.get, rest))
-            for row in scores
-        ],
-    )
+    lines = [
+        (
+            cut_name(str(row["task"])),
+            row["rows"],
+            row[first],
+            interval_text(row["low"], row["high"]),
+            *map(row.get, rest),
+        )
+        for row in scores
+    ]
+    lines.append(("(mean of tasks)", None, mean[first], None, *map(mean.get, rest)))
+    show_table(f"{model} on {table}", ("task", "rows", first, "95 %", *map(SHORT_NAMES.get, rest, rest)), lines)
+    if evidence.classes is not None and len(evidence.classes) == 2:
+        typer.echo(printable(f"F1 is that of {evidence.classes[evidence.positive]!r}; --positive names the other."))
+
+
+def interval_text(low: object, high: object) -> str | None:
+    """An interval in one cell; None where there are too few rows to say."""
+    return f"{low:.3f} to {high:.3f}" if low == low else None
 
 
 def score_rows(evidence: Evidence) -> list[dict[str, object]]:

@@ -50,7 +50,8 @@ def fit(
 ) -> None:
     """Fit one model to all tasks of a table.
 
-    Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs.
+    Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs. Columns that look
+    like identifiers, that never change or that alone give the target away are pointed out.
     """
     from vmtl.cli._support.advice import warnings_about, what_was_read
     from vmtl.cli._support.files import check_output
@@ -60,13 +61,14 @@ def fit(
     named = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed, "unknown_task": unknown_task}
     model = make_model(problem, {**named, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
-    for warning in warnings_about(problem):
+    warnings = [] if quiet and not json else list(warnings_about(problem, visible=not quiet))
+    for warning in warnings:
         note(f"Warning: {warning}", quiet)
     seconds = train(model, problem, checkpoint)
     notes = training_notes(problem, model, task, target)
     model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
     if json:
-        show_json({"model": str(out), "method": method, "seconds": seconds, **notes})
+        show_json({"model": str(out), "method": method, "seconds": seconds, **notes, "warnings": warnings})
     note(f"{out}: {model.method_.name}, {model.settings_.max_steps} steps in {seconds:.1f} s.", quiet or json)
 
 

@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     from vmtl._utils.types import Array, MatrixLike
     from vmtl.estimators import MultiTaskEstimator
 
+Coverage = Annotated[
+    float | None,
+    typer.Option(help="How often an interval, or a set of classes, is to hold the truth, such as 0.9; it is added."),
+]
+
 
 def predict(
     model: ModelFile,
     table: Annotated[Path, typer.Argument(metavar="TABLE", help="Rows to predict, with the columns of training.")],
     out: Annotated[Path | None, typer.Option(help="The CSV to write; standard output if left out.")] = None,
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
+    coverage: Coverage = None,
     unknown_task: UnknownTask = None,
     quiet: Quiet = False,
     json: Json = False,
@@ -31,7 +37,8 @@ def predict(
 
     `prediction`, for classes one `probability_<class>` each, and the uncertainty: `total`, and its parts
     `aleatoric` (noise in the data) and `epistemic` (what more data would tell). It is an entropy in nats for
-    classes and a standard deviation in the target's unit for numbers.
+    classes and a standard deviation in the target's unit for numbers. With `--coverage 0.9` also `low` and `high`,
+    between which 90 % of the numbers lie, or `set`, the classes among which the true one is in 90 % of the rows.
     """
     from vmtl.cli._support.files import check_table_output, csv_text, write_csv
     from vmtl.cli._support.loading import load_model, read_rows, task_name
@@ -41,6 +48,8 @@ def predict(
     fitted = load_model(model, unknown_task)
     rows = read_rows(table, fitted, task)
     columns = prediction_columns(fitted, rows.X, rows.tasks)
+    if coverage is not None:
+        columns = beside(columns, guaranteed_columns(fitted, rows.X, rows.tasks, coverage), table)
     if out is not None or not json:
         columns = rounded(columns)
     result = beside(rows.table, columns, table) if rows.table is not None else columns
@@ -75,9 +84,21 @@ def prediction_columns(model: MultiTaskEstimator, X: MatrixLike, tasks: Array) -
     return pd.concat([pd.DataFrame(columns), uncertainty], axis=1)
 
 
+def guaranteed_columns(model: MultiTaskEstimator, X: MatrixLike, tasks: Array, coverage: float) -> pd.DataFrame:
+    """DataFrame: low and high, or the classes of the set in one cell."""
+    import pandas as pd
+
+    from vmtl import MultiTaskClassifier
+
+    if not isinstance(model, MultiTaskClassifier):
+        return model.predict_interval(X, tasks=tasks, coverage=coverage).reset_index(drop=True)
+    inside = model.predict_set(X, tasks=tasks, coverage=coverage).to_numpy()
+    return pd.DataFrame({"set": ["; ".join(map(str, model.classes_[row])) for row in inside]})
+
+
 def rounded(columns: pd.DataFrame) -> pd.DataFrame:
     """Probabilities and uncertainties with six significant digits; the prediction stays as it is."""
-    names = [name for name in columns.columns if name != "prediction"]
+    names = [name for name in columns.columns if name not in ("prediction", "set")]
     return columns.assign(**{name: [float(f"{value:.6g}") for value in columns[name]] for name in names})
 
 

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vmtl.cli._support.console import command_line, note, show_json
-from vmtl.cli._support.options import Debug, Json, ModelFile, Quiet, UnknownTask
+from vmtl.cli._support.options import Debug, Json, ModelFile, Positive, Quiet, UnknownTask
 
 if TYPE_CHECKING:
     from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskEstimator
-    from vmtl.evaluation import Evidence, Labelled
+    from vmtl.evaluation import Costs, Evidence, Importance, Labelled
     from vmtl.report import Control
 
+CostMissed = Annotated[
+    float | None,
+    typer.Option(help="What it costs to miss an event, against 1 for a false alarm: the page then has a threshold."),
+]
+CostFalseAlarm = Annotated[float | None, typer.Option(help="What a false alarm costs, against 1 for a missed event.")]
 Compare = Annotated[list[str] | None, typer.Option(help="A method to compare with; may be repeated. All if left out.")]
 
 
@@ -26,6 +31,9 @@ def report(
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     train: Annotated[Path | None, typer.Option(help="The training rows, to fit other methods and the control.")] = None,
     compare: Compare = None,
+    positive: Positive = None,
+    cost_false_negative: CostMissed = None,
+    cost_false_positive: CostFalseAlarm = None,
     repeats: Annotated[int, typer.Option(min=0, help="Refits of each kind for the control; 0 is none.")] = 3,
     title: Annotated[str | None, typer.Option(help="The heading of the page.")] = None,
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
@@ -35,7 +43,10 @@ def report(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write one self-contained page on a model: scores, who learns from whom, calibration, errors, settings.
+    """Write one self-contained page on a model: scores, who learns from whom, what matters, calibration, settings.
+
+    Of two classes it also says from which probability on to announce the event: if a missed relapse is ten times as
+    bad as a needless check, `--positive relapse --cost-false-negative 10`.
 
     With `--train` the same rows are also learned alone, pooled and by every other method, and the model is refitted
     with shuffled tasks, to show what chance looks like. A model file holds no labelled rows, so they must be given.
@@ -48,58 +59,105 @@ def report(
     if compare and train is None:
         raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
     fitted = load_model(model, unknown_task)
-    content = predict_and_compare(fitted, data, train, task, target, compare, repeats, visible=not (quiet or json))
+    costs = stated_costs(fitted, cost_false_negative, cost_false_positive)
+    tables = Tables(data, train, task, target, positive)
+    content = predict_and_compare(fitted, tables, compare, repeats, visible=not (quiet or json))
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
-    page = content.render(fitted, origin(fitted, model, data, train), heading)
+    page = content.render(fitted, costs, origin(fitted, model, data, train), heading)
     write_atomically(out, page.encode())
     if json:
-        show_json({"out": str(out), **summary(content.evidence), "warnings": content.warnings})
+        show_json({"out": str(out), **content.summary()})
     for warning in content.warnings:
         note(f"Warning: {warning}", quiet or json)
     note(f"{out}: {len(page) / 1e6:.1f} MB; open it in any browser.", quiet or json)
 
 
+def stated_costs(model: MultiTaskEstimator, missed: float | None, false_alarm: float | None) -> Costs | None:
+    """What errors cost, where the user said so and the model has one event to announce."""
+    from vmtl.evaluation import Costs
+
+    if missed is None and false_alarm is None:
+        return None
+    if len(getattr(model, "classes_", ())) != 2:
+        raise ValueError("Costs of errors need a model of two classes; leave out --cost-false-negative and -positive.")
+    return Costs(1.0 if missed is None else missed, 1.0 if false_alarm is None else false_alarm)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a report, and what their columns and the event are called where it is not as in training."""
+
+    data: Path
+    train: Path | None
+    task: str | None
+    target: str | None
+    positive: str | None
+
+
 @dataclass(frozen=True)
 class PageContent:
-    """What the page is about: predictions of the model and of others, the control, the structure's worth, warnings."""
+    """What the page is about: predictions of the model and of others, the control, what the structure and every column
+    are worth, warnings."""
 
     evidence: Evidence
     others: dict[str, Evidence]
     control: Control | None
     worth: dict[str, float] | None
     warnings: list[str]
+    importance: Importance | None
 
-    def render(self, model: MultiTaskEstimator, facts: dict[str, object], heading: str) -> str:
+    def render(self, model: MultiTaskEstimator, costs: Costs | None, facts: dict[str, object], heading: str) -> str:
         """The page as text."""
         from vmtl.report import render
 
-        return render(model, self.evidence, self.others, self.control, facts, heading, self.warnings, self.worth)
+        return render(
+            model,
+            self.evidence,
+            self.others,
+            self.control,
+            facts,
+            heading,
+            self.warnings,
+            self.worth,
+            costs,
+            self.importance,
+        )
+
+    def summary(self) -> dict[str, object]:
+        """The number of rows, the main score over all of them, warnings, and what every column is worth."""
+        columns = [] if self.importance is None else self.importance.table().to_dict(orient="records")
+        return {**summary(self.evidence), "warnings": self.warnings, "importance": columns}
 
 
 def predict_and_compare(
-    model: MultiTaskEstimator,
-    data: Path,
-    train: Path | None,
-    task: str | None,
-    target: str | None,
-    wanted: list[str] | None,
-    repeats: int,
-    visible: bool,
+    model: MultiTaskEstimator, tables: Tables, wanted: list[str] | None, repeats: int, visible: bool
 ) -> PageContent:
     """Predict the labelled rows; with training rows also fit what the model is compared with."""
     from vmtl.cli._support.loading import read_labelled
     from vmtl.evaluation import Labelled, count_repeated, gather, structure_worth_of
 
-    problem, tasks, labels = read_labelled(data, model, task, target)
+    problem, tasks, labels = read_labelled(tables.data, model, tables.task, tables.target)
     test = Labelled(problem.X, labels, tasks)
-    evidence = gather(model, test.X, test.y, test.tasks)
-    if train is None:
-        return PageContent(evidence, {}, None, None, seen_before(model, problem))
-    training, train_tasks, train_labels = read_labelled(train, model, task, target)
+    evidence = gather(model, test.X, test.y, test.tasks, tables.positive)
+    importance = columns_of(model, test, visible)
+    if tables.train is None:
+        return PageContent(evidence, {}, None, None, seen_before(model, problem), importance)
+    training, train_tasks, train_labels = read_labelled(tables.train, model, tables.task, tables.target)
     learned = Labelled(training.X, train_labels, train_tasks)
     warnings = repeated(count_repeated(model, evidence, learned, test), len(test.y))
     others, control = fit_others(model, evidence, learned, test, wanted, repeats, visible)
-    return PageContent(evidence, others, control, structure_worth_of(model, learned), warnings)
+    return PageContent(evidence, others, control, structure_worth_of(model, learned), warnings, importance)
+
+
+def columns_of(model: MultiTaskEstimator, test: Labelled, visible: bool) -> Importance | None:
+    """What every column is worth; None for an array, whose columns have no names."""
+    from vmtl._utils.progress_bar import progress_bar
+    from vmtl.evaluation import column_importance
+
+    if not hasattr(test.X, "columns"):
+        return None
+    with progress_bar("Columns", visible=visible) as show:
+        return column_importance(model, test.X, test.y, test.tasks, done=show)
 
 
 def summary(evidence: Evidence) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import numbers
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,11 @@ _ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?"
 _SECONDS_PER_DAY = 86_400
 #: From this share of numbers on, the other cells of a column look like slips.
 _NEARLY = 0.9
+#: Rows from which on a column can look like an identifier.
+FEW = 20
+#: Equal pairs that chance would make, of which none is seen.
+_PAIRS = 7
+_ID_NAME = re.compile(r"(^|[^A-Za-z])((?i:id|uuid|mrn|nr|no|number|key|index))$|[a-z](ID|Id|No|Nr)$")
 
 
 def column_kind(column: pd.Series) -> str:
@@ -102,18 +108,41 @@ def slips(column: pd.Series) -> Array:
 def looks_like_identifier(column: pd.Series) -> bool:
     """Whether nearly every row has a text of its own, from which nothing can be learned about other rows."""
     values = column.dropna()
-    return len(values) >= 20 and column_kind(column) == "text" and values.nunique() >= _NEARLY * len(values)
+    return len(values) >= FEW and column_kind(column) == "text" and values.nunique() >= _NEARLY * len(values)
 
 
-def numbers_the_rows(column: pd.Series) -> bool:
-    """Whether nearly all of a run of whole numbers appear once each, in any order."""
+def numbers_the_rows(column: pd.Series, task: Array | None = None) -> bool:
+    """Whether whole numbers never repeat, in a task or in all rows, although by chance they would; in any order.
+
+    n numbers drawn from a range of R have about n (n - 1) / 2 R equal pairs, so with 7 expected pairs none occurs once
+    in a thousand times: a patient number, not a measurement. A column that is called id needs no such proof.
+    """
+    import pandas as pd
+
     if column_kind(column) != "number":
         return False
-    values = as_numbers(column, "number")
-    values = values[~np.isnan(values)]
-    if len(values) < 20 or (values % 1).any() or len(np.unique(values)) < len(values):
+    values = pd.Series(as_numbers(column, "number"))
+    known = values.notna().to_numpy()
+    if known.sum() < FEW or (values[known] % 1).any():
         return False
-    return bool(len(values) >= _NEARLY * (np.ptp(values) + 1))
+    if values[known].is_unique and _ID_NAME.search(str(column.name)):
+        return True
+    groups = [np.zeros(known.sum(), dtype=int), *([] if task is None else [task[known]])]
+    return any(_expected_pairs(values[known].reset_index(drop=True), group) >= _PAIRS for group in groups)
+
+
+def _expected_pairs(values: pd.Series, group: Array) -> float:
+    """Equal pairs within groups that chance would make of numbers of these ranges; 0 where there is one."""
+    parts = values.groupby(group)
+    if (parts.nunique() < parts.size()).any():
+        return 0.0
+    n, span = parts.size(), parts.max() - parts.min() + 1
+    return float((n * (n - 1) / (2 * span)).sum())
+
+
+def is_constant(column: pd.Series) -> bool:
+    """Whether every row has the same value, or none has any."""
+    return len(column) > 1 and column.nunique(dropna=False) == 1
 
 
 def _level(value: object) -> str:

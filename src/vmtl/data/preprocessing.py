@@ -85,6 +85,14 @@ class TablePreprocessor:
         """``fit`` and ``transform`` of the same rows."""
         return self.fit(table).transform(table)
 
+    def outputs_of_columns(self) -> dict[str, Array]:
+        """For every raw column the places of its features in the rows of ``transform``."""
+        numeric = [name for name in self.feature_names_in_ if self.kinds_[name] != "text"]
+        text = [name for name in self.feature_names_in_ if self.kinds_[name] == "text"]
+        origin = [*numeric, *(name for name, gap in zip(numeric, self._gaps, strict=True) if gap)]
+        origin += [name for name, levels in zip(text, self._levels, strict=True) for _ in levels]
+        return {name: np.flatnonzero(np.array(origin, dtype=object) == name) for name in self.feature_names_in_}
+
     def state(self) -> tuple[dict[str, object], dict[str, Array]]:
         """All that was learned, as a JSON-able dict and named arrays; ``from_state`` is the way back."""
         document = {

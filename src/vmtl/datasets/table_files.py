@@ -66,8 +66,7 @@ def _feature_columns(
     file: Path, table: pd.DataFrame, task: str, target: str, drop: Sequence[str], groups: str | None
 ) -> pd.DataFrame:
     """The table without the columns that were named, which must be there; task and target must have no gaps."""
-    named = {task: "task (--task COLUMN)", target: "target (--target COLUMN)"}
-    named |= dict.fromkeys(drop, "drop (--drop COLUMN)") | ({groups: "groups"} if groups else {})
+    named = {task: "task", target: "target"} | dict.fromkeys(drop, "drop") | ({groups: "groups"} if groups else {})
     _check_columns(file, table, named)
     _check_gaps(file, table, (task, target))
     return table.drop(columns=list(named)).reset_index(drop=True)
@@ -91,7 +90,7 @@ def _problem_of_columns(
 
 
 def _check_columns(file: Path, table: pd.DataFrame, needed: dict[str, str]) -> None:
-    """Every needed column is there, or the error says which argument, or option, names another one."""
+    """Every needed column is there, or the error says which argument names another one."""
     absent = [column for column in needed if column not in table.columns]
     if absent:
         columns = [str(column) for column in table.columns]
@@ -172,7 +171,7 @@ def _encode_target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...]
         cells, are, them = ("1 cell", "is", "it") if len(odd) == 1 else (f"{len(odd)} cells", "are", "them")
         raise ValueError(
             f"Target {column.name!r} is nearly all numbers; {cells} such as {first_odd(column)} {are} not; "
-            f"repair {them}, or say kind='classification' (--kind classification)."
+            f"repair {them}, or choose the kind classification."
         )
     if numeric:
         values = column.to_numpy(dtype=np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
 from vmtl._utils.progress_bar import progress_bar
 from vmtl._utils.threads import threads
@@ -21,9 +21,11 @@ from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.estimators.fitted_attributes import FittedAttributesMixin
-from vmtl.estimators.inputs import check_prediction, column_or_error, encode_tasks, task_values, unique_tasks
+from vmtl.estimators.guarantees import GuaranteesMixin
+from vmtl.estimators.inputs import check_prediction, encode_tasks, unique_tasks
 from vmtl.estimators.parameters import DTYPES
 from vmtl.estimators.saving import SavingMixin
+from vmtl.estimators.scoring import ScoringMixin
 from vmtl.estimators.suggesting import SuggestingMixin
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.prediction import Predictor
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 Prediction = TypeVar("Prediction")
 
 
-class BaseMultiTask(FittedAttributesMixin, SavingMixin, SuggestingMixin):
+class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, GuaranteesMixin, SuggestingMixin):
     """The estimators' common part."""
 
     __metadata_request__fit = {"checkpoint": UNUSED, "callback": UNUSED}  # noqa: RUF012
@@ -166,6 +168,7 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, SuggestingMixin):
         if callback is not None:
             hooks.append(lambda trainer, progress: callback(progress))
         with keeper or nullcontext(), progress_bar("Training", visible=bool(self.verbose)) as show:
+            show("choosing a kernel, and who learns from whom", 0)
             hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total))
             if keeper is not None:  # an interrupted run's, if nobody chose one
                 seed = keeper.seed
@@ -223,38 +226,6 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, SuggestingMixin):
             return SimpleNamespace(z=np.mean([part.z for part in parts], axis=0))
 
         return self._in_parts(X, tasks, lambda x, codes: self._predict_known(x, codes, means, average).z)
-
-    def score_tasks(self, X: MatrixLike, y: VectorLike, *, tasks: VectorLike | None = None) -> pd.Series:
-        """The score of every task that has rows in X: accuracy, or R^2.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, D)
-            Rows to predict.
-        y : array-like of shape (n,)
-            Their true targets.
-        tasks : array-like of shape (n,), default=None
-            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
-
-        Returns
-        -------
-        Series
-            One score per task, by its label.
-        """
-        import pandas as pd
-
-        check_is_fitted(self)
-        prediction = self.predict(X, tasks=tasks)
-        if self.task_column is not None and tasks is None:
-            tasks = column_or_error(X, self.task_column)[1]
-        labels = task_values([self.tasks_[0]] * len(prediction) if tasks is None else tasks, len(prediction))
-        y, names = np.asarray(y), unique_tasks(labels)
-        codes = encode_tasks(labels, names, allow_unknown=False)
-        scores = [self._task_score(y[codes == t], prediction[codes == t]) for t in range(len(names))]
-        return pd.Series(scores, index=pd.Index(names, tupleize_cols=False))
-
-    def _task_score(self, y: Array, prediction: Array) -> float:
-        raise NotImplementedError
 
     def _frame(self, X: MatrixLike, **columns: Array) -> pd.DataFrame:
         import pandas as pd

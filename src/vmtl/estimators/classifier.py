@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,12 +10,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
-from vmtl.estimators.inputs import check_labels
+from vmtl.estimators.guarantees import CalibrationRows
+from vmtl.estimators.inputs import check_classes, check_labels
+from vmtl.estimators.scoring import CLASS_METRICS, class_numbers, metric_named
 from vmtl.inference.prediction import ClassPrediction, Probabilities
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
 
     def _encode_target(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
         y = check_labels(column_or_1d(y, warn=True))
-        check_classification_targets(y)
+        check_classes(y)
         labels, codes = np.unique(y, return_inverse=True)
         counted = np.unique(codes[sample_weight > 0])  # a row of weight 0 is no row, and its class none
         self.classes_, codes = labels[counted], np.searchsorted(counted, codes).clip(max=max(0, len(counted) - 1))
@@ -194,8 +195,60 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         """
         return float(accuracy_score(y, self.predict(X, tasks=tasks), sample_weight=sample_weight))
 
-    def _task_score(self, y: Array, prediction: Array) -> float:
-        return float(accuracy_score(y, prediction))
+    def _scorer(
+        self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None, metric: str | None
+    ) -> Callable[[Array], float]:
+        score = metric_named(metric, CLASS_METRICS)
+        if metric is None:  # as ``score``: a class that the model never saw is a wrong prediction
+            right = np.asarray(y) == self.predict(X, tasks=tasks)
+            return lambda rows: float(right[rows].mean())
+        p = self.predict_proba(X, tasks=tasks)
+        codes = class_numbers(y, self.classes_)
+        return lambda rows: score(codes[rows], p[rows])
+
+    def predict_set(
+        self,
+        X: MatrixLike,
+        *,
+        tasks: VectorLike | None = None,
+        coverage: float = 0.9,
+        calibration: CalibrationRows | None = None,
+    ) -> pd.DataFrame:
+        """Sets of classes that hold the true one as often as asked for, task by task as far as its rows allow.
+
+        All classes of a probability of at least 1 - q_t and always the most probable one, where q_t is a quantile of
+        1 - p(true class) over training rows that are predicted without themselves: those of the task, and of all tasks
+        as far as it has fewer than coverage / (1 - coverage).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
+        coverage : float, default=0.9
+            How often the true class is to be in the set.
+        calibration : (X, y) or (X, y, tasks), default=None
+            Labelled rows that were not in training, to be used instead of the left-out training rows: split conformal
+            prediction, for every method and preset.
+
+        Returns
+        -------
+        DataFrame of shape (n, C)
+            True for the classes in the set; one column per class.
+        """
+        import pandas as pd
+
+        p = self.predict_proba(X, tasks=tasks)
+        least = 1 - self._thresholds(self._codes(X, tasks), coverage, calibration)
+        inside = (p >= least[:, None]) | (p == p.max(axis=1, keepdims=True))
+        index = getattr(X, "index", None) if hasattr(X, "iloc") else None
+        return pd.DataFrame(inside, index=index, columns=pd.Index(self.classes_, tupleize_cols=False))
+
+    def _nonconformity(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None) -> Array:
+        codes = class_numbers(y, self.classes_)
+        p = self.predict_proba(X, tasks=tasks)
+        return 1 - p[np.arange(len(p)), codes].astype(np.float64)
 
     def uncertainty(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> pd.DataFrame:
         """How uncertain every prediction is, and why, in nats.

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, column_or_1d
 
 from vmtl._utils.messages import did_you_mean, first_few, quoted
@@ -179,6 +180,17 @@ def check_labels(y: Array) -> Array:
         if len({isinstance(value, str) for value in y}) > 1:
             raise ValueError("y mixes text and numbers; give all labels one type.")
     return y
+
+
+def check_classes(y: Array) -> None:
+    """Labels that can be classes; fractions are amounts."""
+    if type_of_target(y, input_name="y") == "continuous":
+        part = next(value for value in y.tolist() if value % 1)
+        raise ValueError(
+            f"Unknown label type: y holds fractions such as {part:g}, which are amounts rather than classes; use "
+            "MultiTaskRegressor, or turn them into text."
+        )
+    check_classification_targets(y)
 
 
 def check_targets(y: VectorLike) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
@@ -10,7 +11,9 @@ from sklearn.metrics import r2_score
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.guarantees import CalibrationRows
 from vmtl.estimators.inputs import check_targets
+from vmtl.estimators.scoring import REAL_METRICS, metric_named
 from vmtl.inference.prediction import RealPrediction
 
 if TYPE_CHECKING:
@@ -108,15 +111,15 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         self.y_scale_ = float(np.sqrt(share @ (values - self.y_mean_) ** 2)) or 1.0
         return (values - self.y_mean_) / self.y_scale_, sample_weight, 1
 
+    def _values(self, x: Array, codes: Array) -> Array:
+        """(n, 3) predictive mean, aleatoric and epistemic deviation in the unit of y."""
+        prediction = self._predict_known(x, codes, self._predictor.values, _average_values)
+        columns = np.column_stack([prediction.mean, prediction.aleatoric, prediction.epistemic])
+        return np.asarray(self.y_scale_ * columns.astype(np.float64) + [self.y_mean_, 0.0, 0.0])
+
     def _moments(self, X: MatrixLike, tasks: VectorLike | None) -> Array:
-        """(3, n) predictive mean, aleatoric and epistemic deviation in the unit of y."""
-
-        def moments(x: Array, codes: Array) -> Array:
-            prediction = self._predict_known(x, codes, self._predictor.values, _average_values)
-            columns = np.column_stack([prediction.mean, prediction.aleatoric, prediction.epistemic])
-            return self.y_scale_ * columns.astype(np.float64) + [self.y_mean_, 0.0, 0.0]
-
-        return self._in_parts(X, tasks, moments).T
+        """(3, n) the same of rows as users have them."""
+        return self._in_parts(X, tasks, self._values).T
 
     @overload
     def predict(
@@ -178,8 +181,51 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         """
         return float(r2_score(y, self.predict(X, tasks=tasks), sample_weight=sample_weight))
 
-    def _task_score(self, y: Array, prediction: Array) -> float:
-        return float(r2_score(y, prediction)) if len(y) > 1 else float("nan")
+    def _scorer(
+        self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None, metric: str | None
+    ) -> Callable[[Array], float]:
+        score = metric_named(metric, REAL_METRICS)
+        mean, std = self.predict(X, tasks=tasks, return_std=True)
+        targets = check_targets(y)
+        return lambda rows: score(targets[rows], mean[rows], std[rows])
+
+    def predict_interval(
+        self,
+        X: MatrixLike,
+        *,
+        tasks: VectorLike | None = None,
+        coverage: float = 0.9,
+        calibration: CalibrationRows | None = None,
+    ) -> pd.DataFrame:
+        """Intervals that hold the target as often as asked for, task by task as far as its rows allow.
+
+        mean +- q_t std, where q_t is a quantile of |y - mean| / std over training rows that are predicted without
+        themselves: those of the task, and of all tasks as far as it has fewer than coverage / (1 - coverage).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
+        coverage : float, default=0.9
+            How often the target is to lie inside.
+        calibration : (X, y) or (X, y, tasks), default=None
+            Labelled rows that were not in training, to be used instead of the left-out training rows: split conformal
+            prediction, for every method and preset.
+
+        Returns
+        -------
+        DataFrame of n rows
+            ``low`` and ``high``, in the unit of y.
+        """
+        mean, aleatoric, epistemic = self._moments(X, tasks)
+        half = self._thresholds(self._codes(X, tasks), coverage, calibration) * np.hypot(aleatoric, epistemic)
+        return self._frame(X, low=mean - half, high=mean + half)
+
+    def _nonconformity(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None) -> Array:
+        mean, std = self.predict(X, tasks=tasks, return_std=True)
+        return np.asarray(np.abs(check_targets(y) - mean) / std)
 
     def uncertainty(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> pd.DataFrame:
         """How uncertain every prediction is, and why, as standard deviations in the unit of y.

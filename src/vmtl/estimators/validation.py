@@ -79,6 +79,10 @@ class InputValidationMixin(Parameters, BaseEstimator):  # type: ignore[misc]
         x, labels = self._features(X, tasks, reset=False)
         return x, encode_tasks(labels, list(self.tasks_), self.unknown_task == "average")
 
+    def _codes(self, X: MatrixLike, tasks: VectorLike | None) -> Array:
+        """(n,) the number of the task of each row, -1 for an unknown one that is allowed."""
+        return self._in_parts(X, tasks, lambda x, codes: codes)
+
     def _in_parts(self, X: MatrixLike, tasks: VectorLike | None, predict: Callable[[Array, Array], Array]) -> Array:
         """``predict`` (rows, task codes) of all rows, part by part: only one part is ever converted or copied."""
         check_is_fitted(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -95,7 +95,7 @@ def compare(
             others[name] = _reference(name, evidence, train_numbers, test_numbers, int(model.seed_) % 2**31)
         else:
             other = clone(model).set_params(method=name, verbose=0).fit(train.X, train.y, tasks=train.tasks)
-            others[name] = gather(other, test.X, test.y, test.tasks)
+            others[name] = replace(gather(other, test.X, test.y, test.tasks), positive=evidence.positive)
         done(name)
     return others
 
@@ -173,7 +173,8 @@ def _digests(rows: Problem) -> Iterator[bytes]:
 def _reference(name: str, like: Evidence, train: Problem, test: Problem, seed: int) -> Evidence:
     linear = fit_reference(REFERENCES[name], train, test, None, seed)
     unknown = np.zeros(len(test.y))
-    return Evidence(like.tasks, like.classes, like.task, like.y, linear.p, linear.mean, linear.std, unknown, unknown)
+    predicted = replace(like, p=linear.p, mean=linear.mean, std=linear.std)
+    return replace(predicted, total=unknown, epistemic=unknown, covered=None, extent=None)
 
 
 def _problem(model: BaseMultiTask, like: Evidence, side: Labelled) -> Problem:

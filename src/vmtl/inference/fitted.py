@@ -17,6 +17,7 @@ from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
 from vmtl.inference.features.kernel_map import KernelMap, name_shares
 from vmtl.inference.features.maps import from_tensors
 from vmtl.inference.hyperparameters import Hyperparameters
+from vmtl.inference.left_out import LeftOutScores
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.training import check_weights
 from vmtl.model.method import Method
@@ -31,14 +32,20 @@ class Fitted:
     model: Model
     history: History
     hyperparameters: Hyperparameters
+    left_out: LeftOutScores | None = None  # where the posterior is exact
 
     @classmethod
     def complete(
-        cls, feature_map: FeatureMap, model: Model, history: History, hyperparameters: Hyperparameters
+        cls,
+        feature_map: FeatureMap,
+        model: Model,
+        history: History,
+        hyperparameters: Hyperparameters,
+        left_out: LeftOutScores | None = None,
     ) -> Fitted:
         """At the end of a fit: every weight is a number, none is trained further."""
         check_weights(model, model.n_tasks, history.step[-1])
-        return cls(feature_map, model.requires_grad_(False), history, hyperparameters)
+        return cls(feature_map, model.requires_grad_(False), history, hyperparameters, left_out)
 
     def __post_init__(self) -> None:
         make_canonical(self.feature_map)
@@ -51,6 +58,7 @@ class Fitted:
             "model": self.model.state_dict(),
             "history": {name: torch.stack(getattr(self.history, name)) for name in History.TERMS},
             "structure": self.hyperparameters.to_tensors(),
+            "left_out": {} if self.left_out is None else self.left_out.to_tensors(),
         }
         return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
 
@@ -66,7 +74,10 @@ def from_file(
     document: Document,
     tensors: dict[str, Tensor],
 ) -> Fitted:
-    """The fitted model that ``to_tensors`` and ``to_json`` describe; 0.1.0 wrote no hyperparameters."""
+    """The fitted model that ``to_tensors`` and ``to_json`` describe.
+
+    0.1.0 wrote no hyperparameters and no left-out scores.
+    """
 
     def part(name: str) -> dict[str, Tensor]:
         return {k.removeprefix(f"{name}."): v for k, v in tensors.items() if k.startswith(f"{name}.")}
@@ -78,7 +89,9 @@ def from_file(
         hyperparameters = Hyperparameters.from_file(document["hyperparameters"], part("structure"), model.n_tasks)
     else:
         hyperparameters = recover_hyperparameters(feature_map, model, history)
-    return Fitted(feature_map, model.requires_grad_(False), history, hyperparameters)
+    scores = part("left_out")
+    left_out = LeftOutScores.from_tensors(scores, model.n_tasks) if scores else None
+    return Fitted(feature_map, model.requires_grad_(False), history, hyperparameters, left_out)
 
 
 def _load_model(

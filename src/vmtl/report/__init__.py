@@ -10,6 +10,8 @@ from vmtl import evaluation
 from vmtl.report.arrows import Arrow, Control, arrows, even_weight, fit_control
 from vmtl.report.finding import Finding, clear_arrows, read_map, read_model
 from vmtl.report.page import render
+from vmtl.report.plots.decisions import plot_precision_recall, plot_roc
+from vmtl.report.plots.importance import plot_importance
 from vmtl.report.plots.learning import plot_learning
 from vmtl.report.plots.relatedness import plot_arrows, plot_control, plot_positions, plot_relatedness, plot_sharing
 from vmtl.report.plots.scores import (
@@ -56,11 +58,14 @@ __all__ = [
     "plot_confusion",
     "plot_control",
     "plot_gains",
+    "plot_importance",
     "plot_learning",
     "plot_positions",
+    "plot_precision_recall",
     "plot_predictions",
     "plot_relatedness",
     "plot_reliability",
+    "plot_roc",
     "plot_scores",
     "plot_sharing",
     "plot_uncertainty",

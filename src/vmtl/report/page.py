@@ -10,9 +10,13 @@ import numpy as np
 
 from vmtl._utils.messages import counted, first_few, quoted
 from vmtl.estimators.base import BaseMultiTask
+from vmtl.evaluation.decisions import Costs
 from vmtl.evaluation.evidence import Evidence
+from vmtl.evaluation.importance import Importance
 from vmtl.report.arrows import Control
 from vmtl.report.finding import Finding, read_model
+from vmtl.report.sections.decisions import decision_section
+from vmtl.report.sections.importance import importance_section
 from vmtl.report.sections.model import learning_section, settings_section
 from vmtl.report.sections.relatedness import relatedness_section
 from vmtl.report.sections.scores import error_section, gain_section, score_section, trust_section
@@ -31,6 +35,8 @@ def render(
     title: str = "Multi-task report",
     warnings: Sequence[str] = (),
     worth: Mapping[str, float] | None = None,
+    costs: Costs | None = None,
+    importance: Importance | None = None,
 ) -> str:
     """The page as text.
 
@@ -48,13 +54,19 @@ def render(
         The heading of the page, and sentences that stand before all else.
     worth : mapping of str to float, default=None
         What left-out training rows cost under four structures, from ``vmtl.evaluation.structure_worth_of``.
+    costs : Costs, default=None
+        What the two kinds of errors cost, where there are two classes.
+    importance : Importance, default=None
+        What every column is worth, from ``vmtl.evaluation.column_importance``.
     """
     others = others or {}
     gains = gain_section(evidence, others)
     sections = [
         score_section(model, evidence, others),
         gains,
+        decision_section(evidence, costs),
         relatedness_section(model, control, worth),
+        importance_section(importance),
         trust_section(evidence),
         error_section(evidence),
         learning_section(model),
@@ -108,6 +120,8 @@ def _cards(model: BaseMultiTask, evidence: Evidence, helped: Section | None, con
         cards.append(("weakest task" if len(weakest) == 1 else "weakest tasks", f"{worst:.3f}", first_few(weakest)))
     if evidence.p is not None:
         scores = evidence.scores(np.arange(len(evidence.y)))
+        if np.isfinite(scores["auc"]):
+            cards.append(("AUC", f"{scores['auc']:.3f}", f"balanced accuracy {scores['balanced_accuracy']:.3f}"))
         cards.append(("calibration error", f"{scores['ece']:.3f}", f"a perfect model: {scores['ece_perfect']:.3f}"))
     finding = read_model(model, control)
     if finding is not None:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vmtl.evaluation.comparison import Gain
+from vmtl.evaluation.decisions import Decision
 from vmtl.evaluation.evidence import Evidence
+from vmtl.evaluation.importance import Importance
 from vmtl.evaluation.intervals import Interval
 from vmtl.methods import METHODS
 from vmtl.report.arrows import Arrow, Control
@@ -30,10 +32,20 @@ _NAMES = {
     "entropy_ratio": "entropy wrong / right",
     "rmse": "RMSE",
     "nmse": "NMSE",
+    "auc": "AUC",
+    "balanced_accuracy": "balanced accuracy",
+    "f1": "F1",
+    "r2": "R²",
+    "mae": "mean absolute error",
+    "coverage": "inside 90 % by its deviation",
+    "covered": "inside 90 % set or interval",
+    "set_size": "mean size of the set",
+    "interval_width": "mean width of the interval",
 }
 _ECE_NOTE = (
     "ECE, the expected calibration error, is above 0 by chance alone, most on few rows; beside it stands what a "
-    "perfectly calibrated model with the same probabilities would score on as many rows."
+    "perfectly calibrated model with the same probabilities would score on as many rows. A dash is what the rows of a "
+    "task cannot tell; the mean leaves it out."
 )
 _NMSE_NOTE = "NMSE: squared error / variance of the targets. † above 1: worse than always predicting that task's mean."
 
@@ -80,7 +92,7 @@ def full_name(name: str) -> str:
 
 
 def score_sheet(evidence: Evidence) -> Sheet:
-    """One row per task and one for all rows: every score."""
+    """One row per task, one for all rows and one for the mean over tasks: every score."""
     groups = [(evidence.tasks[t], evidence.rows(t)) for t in evidence.present]
     groups.append(("all rows", np.arange(len(evidence.y))))
     main = evidence.measure.lower()
@@ -95,6 +107,9 @@ def score_sheet(evidence: Evidence) -> Sheet:
         )
         for (name, group), of_group in zip(groups, scores, strict=True)
     ]
+    mean = evidence.mean_scores()
+    averaged = [number_cell(mean[column]) for column in further]
+    rows.append((text_cell("mean of tasks"), Cell("–", math.inf, "number"), number_cell(mean[main]), *averaged))
     is_class = evidence.p is not None
     names = _NAMES if is_class else {**_NAMES, "nll": "negative log-likelihood"}
     columns = ("task", "rows", f"{evidence.measure} (95 % interval)", *(names.get(c, c) for c in further))
@@ -198,6 +213,53 @@ def worth_sheet(worth: Mapping[str, float]) -> Sheet:
     columns = ("structure", "nats per left-out row", "worse than inferred by")
     note = "Each training row is predicted by the exact model without it; less is better. At most 320 rows are used."
     return Sheet("worth", "What the structure is worth", columns, rows, note)
+
+
+def decision_sheet(rules: Mapping[str, Decision], name: str) -> Sheet:
+    """What announcing an event by several rules does to the labelled rows."""
+    rows = tuple(
+        (
+            text_cell(rule),
+            number_cell(d.threshold, 2),
+            *(number_cell(share) for share in (d.announced, d.sensitivity, d.specificity, d.precision)),
+            *(Cell(str(count), count, "number") for count in (d.missed, d.false_alarms)),
+            number_cell(d.cost, 1),
+        )
+        for rule, d in rules.items()
+    )
+    columns = (
+        "rule",
+        "from",
+        "announced",
+        "sensitivity",
+        "specificity",
+        "precision",
+        "missed",
+        "false alarms",
+        "cost",
+    )
+    note = (
+        f"Sensitivity: the share of rows with {name!r} that are announced. Specificity: the share of the others that "
+        "are not. Precision: the share of announcements that are right. Cost: per 100 rows."
+    )
+    return Sheet("decisions", "What the threshold does, beside other rules", columns, rows, note)
+
+
+def importance_sheet(importance: Importance) -> Sheet:
+    """What every column is worth: overall, and task by task where tasks are few, else where it matters most."""
+    few = len(importance.tasks) <= MOST_TASK_COLUMNS
+    rows = []
+    for column, overall, of_tasks in zip(importance.columns, importance.overall, importance.of_tasks, strict=True):
+        cells = [text_cell(column), interval_cell(overall)]
+        if len(importance.tasks) > 1 and few:
+            cells += [interval_cell(of_task) for of_task in of_tasks]
+        elif not few:
+            most = max(range(len(of_tasks)), key=lambda t: of_tasks[t].value)
+            cells += [text_cell(importance.tasks[most]), interval_cell(of_tasks[most])]
+        rows.append(tuple(cells))
+    tasks = importance.tasks if few and len(importance.tasks) > 1 else () if few else ("matters most to", "there")
+    columns = ("column", f"{importance.unit} (95 % interval)", *tasks)
+    return Sheet("importance", "What every column is worth, the most important first", columns, tuple(rows))
 
 
 def fact_sheet(name: str, caption: str, facts: Mapping[str, object]) -> Sheet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -52,3 +53,21 @@ def test_a_fit_warns_and_goes_on(run: Run, tmp_path: Path) -> None:
     assert "Warning: There is one task only, so there is nothing to share" in done.stderr
     assert "Warning: 'patient' looks like an identifier" in done.stderr
     assert "Warning" not in run(*fit, "--drop", "patient", "--quiet").stderr
+
+
+def test_a_fit_points_out_identifiers_constants_and_leaks(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = make_table(120, 0).drop(columns="days")
+    table["number"] = rng.permutation(np.arange(1001, 1121))
+    table["country"] = "NL"
+    table["code"] = table["outcome"].str.upper()
+    table.to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", tmp_path / "t.csv", "--task", "site", "--target", "outcome", "--out", tmp_path / "m.vmtl", *FEW)
+    said = run(*fit).stderr
+    assert "'number' looks like a row number or an identifier" in said
+    assert "'country' has the same value in every row, so it tells nothing; leave it out with --drop country." in said
+    assert "'code' alone predicts the target almost perfectly (balanced accuracy 1.000 on left-out rows)" in said
+    left_out = ("--drop", "number", "--drop", "country", "--drop", "code")
+    done = run(*fit, *left_out, "--json")
+    assert json.loads(done.stdout)["warnings"] == []
+    assert "Warning" not in done.stderr

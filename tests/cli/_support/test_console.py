@@ -29,7 +29,7 @@ def test_json_is_one_strict_document_on_standard_output(capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.12345, "0.123"), (math.nan, "-"), (None, "-"), (3, "3"), ("a\tb", "a\N{REPLACEMENT CHARACTER}b")],
+    [(0.12345, "0.123"), (math.nan, "–"), (None, "–"), (3, "3"), ("a\tb", "a\N{REPLACEMENT CHARACTER}b")],
 )
 def test_cells(value: object, text: str) -> None:
     assert shown(value) == text
@@ -42,3 +42,20 @@ def test_numbers_stand_to_the_right_and_text_to_the_left(capsys: pytest.CaptureF
     north, south = (next(line for line in lines if f" {name} " in line) for name in ("north", "s"))
     assert north.index("0.500") + 5 == south.index("10.250") + 6
     assert north.index(" x ") == south.index(" longer ")
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5, 12, 40])
+def test_a_table_fits_a_terminal_and_loses_no_cell(columns: int, capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("task", *(f"score-{number}" for number in range(columns)))
+    show_table("title", names, [("north", *range(100, 100 + columns)), ("south", *(0.5,) * columns)])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    heads = [line for line in lines if "task" in line]
+    assert len(heads) == sum("north" in line for line in lines) <= 1 + columns // 4
+    cells = " ".join(lines).replace("│", " ").replace("┃", " ").split()
+    assert {*names, *map(str, range(100, 100 + columns))} <= set(cells)
+
+
+def test_a_wide_cell_is_folded(capsys: pytest.CaptureFixture[str]) -> None:
+    show_table("title", ("", "value"), [("columns", ", ".join(map(str, range(60))))])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80

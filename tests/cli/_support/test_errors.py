@@ -36,11 +36,11 @@ FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
     "no task column": (lambda d, o: fit(d, "--task", "hospital"), "has no column 'hospital', only"),
     "task not given": (
         lambda d, o: ["fit", d / "class_train.csv", "--target", "outcome"],
-        "; name another as task (--task COLUMN).",
+        "; name another as task.",
     ),
     "neither given": (
         lambda d, o: ["fit", d / "class_train.csv"],
-        "; name another as task (--task COLUMN) and target (--target COLUMN).",
+        "; name another as task and target.",
     ),
     "wrong case": (lambda d, o: fit(d, "--task", "Site"), "has no column 'Site' (did you mean 'site'?)"),
     "a typo": (lambda d, o: fit(d, "--target", "outcme"), "(did you mean 'outcome'?)"),
@@ -51,7 +51,7 @@ FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
     ),
     "a slip in the target": (
         lambda d, o: fit(o, "--target", "days", table=edited(d, o, _slip, "real_train.csv").name),
-        "'days' is nearly all numbers; 1 cell such as 'n/a?' in data row 8 is not; repair it, or say kind=",
+        "'days' is nearly all numbers; 1 cell such as 'n/a?' in data row 8 is not; repair it, or choose the kind",
     ),
     "a slip in a regression": (
         lambda d, o: fit(

@@ -8,12 +8,6 @@ import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
-
-from helpers.toys import toy
-from vmtl.data.rows import Rows
-from vmtl.inference.exact.kernel_selection import ASSUMED
-from vmtl.inference.exact.leave_one_out import SCALE_RANGE
-from vmtl.inference.exact.posterior import solve_classifier
 from vmtl.inference.exact.strength import (
     KEPT,
     choose_regression_strength,
@@ -21,6 +15,12 @@ from vmtl.inference.exact.strength import (
     left_out_loss,
     weaken,
 )
+
+from helpers.toys import toy
+from vmtl.data.rows import Rows
+from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact.leave_one_out import SCALE_RANGE
+from vmtl.inference.exact.posterior import solve_classifier
 from vmtl.inference.exact.structure_evidence import Targets
 from vmtl.inference.exact.task_structure import exchangeable
 

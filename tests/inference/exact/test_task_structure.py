@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch.distributions import MultivariateNormal
+from vmtl.inference.exact.strength import mean_correlation, weaken
 
 from helpers.toys import toy
 from vmtl import MultiTaskClassifier
@@ -16,7 +17,6 @@ from vmtl.data.rows import Rows
 from vmtl.datasets import make_task_groups
 from vmtl.inference.exact import task_structure
 from vmtl.inference.exact.kernel_selection import ASSUMED
-from vmtl.inference.exact.strength import mean_correlation, weaken
 from vmtl.inference.exact.task_structure import (
     WeightPrior,
     conditional,

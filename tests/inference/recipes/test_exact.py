@@ -7,12 +7,14 @@ import pytest
 import torch
 
 from helpers.toys import toy
-from vmtl import MultiTaskRegressor
+from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.noise import Noise
 from vmtl.config.presets import PRESETS
+from vmtl.datasets import load_digits_domains
 from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact.posterior import solve_regression
 from vmtl.inference.exact.task_structure import exchangeable
-from vmtl.inference.recipes.exact import solve_and_freeze
+from vmtl.inference.recipes.exact import left_out_scores, solve_and_freeze
 from vmtl.inference.recipes.steps import build_model, relatedness_of
 from vmtl.inference.strategy import fit
 from vmtl.inference.variational.batches import FullBatch
@@ -102,3 +104,35 @@ def test_what_was_inferred_is_that_of_the_model(classes: int) -> None:
     between = inferred.structure.covariance[~torch.eye(3, dtype=torch.bool)]
     assert float(between.mean()) == pytest.approx(inferred.correlation)
     assert (inferred.noise is None) == (inferred.width_factor is not None) == bool(classes)
+
+
+@torch.no_grad()
+def test_scores_of_left_out_rows_are_those_of_a_fit_without_them() -> None:
+    """A regression: the mean without each row, one solution after the other, over the deviation that is predicted."""
+    rows, structure = toy([8, 6, 7], seed=3).rows(), exchangeable(3, 0.6)
+    model = build_model(METHODS["vmtl"], SETTINGS, rows, structure, logit_scale=0.7, noise=0.4, seed=0)
+    solution = solve_and_freeze(model, rows, structure)
+    found = left_out_scores(model, rows, solution, None)
+    scale, noise = float(model.logit_scale), model.likelihood.scale()  # type: ignore[operator]
+    q_w = model.q_w()
+    for n in range(len(rows.y)):
+        others = rows.take(torch.tensor([i for i in range(len(rows.y)) if i != n]))
+        t = int(rows.task[n])
+        z = model.encoder(rows.x[n][None, None], rows.task[n][None]).mean[0, 0]
+        x = torch.cat([z, torch.ones(1, dtype=z.dtype)])
+        without = solve_regression(others, structure.covariance, scale, float(noise[0])).means
+        mean, variance = scale * without[t, 0] @ x, scale**2 * q_w.variance[t, 0] @ x.square()
+        expected = (rows.y[n] - mean).abs() / (noise[t].square() + variance).sqrt()
+        assert float(found.score[n]) == pytest.approx(float(expected), rel=1e-6, abs=1e-9)
+
+
+def test_scores_of_a_classifier_are_those_of_its_left_out_probabilities() -> None:
+    digits = load_digits_domains().subset(range(0, 1797, 30))
+    model = MultiTaskClassifier(max_steps=5, dtype="float64", random_state=0)
+    model.fit(digits.X, digits.labels, tasks=digits.tasks)
+    found = model._fitted.left_out
+    assert found is not None
+    assert len(found.score) == len(digits.y)
+    p = model.predict_proba(digits.X, tasks=digits.tasks)[np.arange(len(digits.y)), digits.y]
+    assert found.score.mean() > (1 - p).mean()  # a row that is left out is predicted worse
+    assert 0 <= float(found.score.min()) <= float(found.score.max()) <= 1

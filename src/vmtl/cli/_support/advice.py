@@ -7,13 +7,16 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from vmtl._utils.messages import counted
+from vmtl._utils.messages import counted, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from vmtl._utils.types import Array
     from vmtl.data.problem import Problem
+
+#: Columns whose look takes more than a moment, and columns that one sentence names.
+MANY_COLUMNS, MOST_NAMED = 100, 5
 
 
 def what_was_read(problem: Problem, target: str, forced: bool) -> str:
@@ -50,15 +53,17 @@ def columns_by_kind(X: Array | pd.DataFrame) -> str:
     return f"{counted(X.shape[1], 'column')} ({', '.join(parts)})"
 
 
-def warnings_about(problem: Problem) -> Iterator[str]:
-    """Sentences on what is allowed but seldom intended."""
+def warnings_about(problem: Problem, visible: bool = False) -> Iterator[str]:
+    """Sentences on what is allowed but seldom intended; with a progress bar if ``visible`` and there is much to see."""
     if problem.n_tasks == 1:
         yield "There is one task only, so there is nothing to share; --task names the column that tells tasks apart."
     if hasattr(problem.X, "columns"):
-        yield from filter(None, (about_column(problem.X[name]) for name in problem.X.columns))
+        yield from filter(None, (about_column(problem.X[name], problem.task) for name in problem.X.columns))
+        yield from about_constants(problem.X)
+        yield from about_leaks(problem, visible)
 
 
-def about_column(column: pd.Series) -> str | None:
+def about_column(column: pd.Series, task: Array | None = None) -> str | None:
     """Why a column may not be what the user takes it for."""
     from vmtl.data.columns import looks_like_identifier, numbers_the_rows, slips
 
@@ -70,9 +75,44 @@ def about_column(column: pd.Series) -> str | None:
             f"{column.name!r} is {share} % numbers; {cells} such as {column.iloc[odd[0]]!r} {are} not, "
             "so it is treated as text; leave gaps there to use it as numbers."
         )
-    leave_out = f"leave it out with --drop {shlex.quote(str(column.name))}."
     if looks_like_identifier(column):
-        return f"{column.name!r} looks like an identifier, with another text in nearly every row; {leave_out}"
-    if numbers_the_rows(column):
-        return f"{column.name!r} looks like a row number, with another whole number in every row; {leave_out}"
+        return f"{column.name!r} looks like an identifier, with another text in nearly every row; {drop(column.name)}."
+    if numbers_the_rows(column, task):
+        return (
+            f"{column.name!r} looks like a row number or an identifier, with whole numbers that never repeat; "
+            f"{drop(column.name)}."
+        )
     return None
+
+
+def about_constants(X: pd.DataFrame) -> Iterator[str]:
+    """One sentence on all columns that never change."""
+    from vmtl.data.columns import is_constant
+
+    same = [name for name in X.columns if is_constant(X[name])]
+    if same:
+        have, them = ("has", "it tells") if len(same) == 1 else ("have", "they tell")
+        yield f"{quoted(same)} {have} the same value in every row, so {them} nothing; {drop(*same)}."
+
+
+def about_leaks(problem: Problem, visible: bool) -> Iterator[str]:
+    """Sentences on columns that predict the target alone."""
+    from vmtl._utils.progress_bar import progress_bar
+    from vmtl.data.leaks import find_leaks
+    from vmtl.estimators.inputs import as_table
+
+    n_columns = problem.X.shape[1]
+    with progress_bar("Columns", n_columns, visible=visible and n_columns > MANY_COLUMNS) as show:
+        leaks = find_leaks(as_table(problem.X), problem.y, problem.is_classification, done=show)
+    of = "balanced accuracy" if problem.is_classification else "R2"
+    for name, score in leaks.items():
+        yield (
+            f"{name!r} alone predicts the target almost perfectly ({of} {score:.3f} on left-out rows); if it is known "
+            f"only after the target, {drop(name)}."
+        )
+
+
+def drop(*names: object) -> str:
+    """How to leave columns out."""
+    options = " ".join(f"--drop {shlex.quote(str(name))}" for name in names[:MOST_NAMED])
+    return f"leave {'it' if len(names) == 1 else 'them'} out with {options}{' …' if len(names) > MOST_NAMED else ''}"

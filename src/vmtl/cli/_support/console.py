@@ -7,10 +7,20 @@ import math
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
 from vmtl._utils.json_values import to_json
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+#: Characters of a line where there is no terminal to ask.
+WIDTH = 80
+#: Characters of a column besides its cells: a line and a space on either side.
+BESIDE = 3
+UNKNOWN = "–"
 
 
 def printable(text: object) -> str:
@@ -30,29 +40,53 @@ def show_json(document: object) -> None:
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table on standard output: text to the left, numbers to the right."""
+    """A table on standard output: text to the left, numbers to the right.
+
+    Where its columns do not fit side by side, they stand in several tables, each with the first column.
+    """
+    from rich.cells import cell_len
     from rich.console import Console
+    from rich.text import Text
+
+    filled = [[shown(value) for value in row] for row in rows]
+    names = [printable(name) for name in columns]
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    console.print(Text(printable(title), style="bold"))
+    widths = [max(map(cell_len, column)) for column in zip(names, *filled, strict=True)]
+    for part in side_by_side(widths, console.width):
+        console.print(_table([names[place] for place in part], [[row[place] for place in part] for row in filled]))
+
+
+def side_by_side(widths: Sequence[int], most: int) -> list[list[int]]:
+    """Places of columns of these widths, cut into tables of at most ``most`` characters; each begins with the first."""
+    parts, left = [[0]], most - 1 - (widths[0] + BESIDE)
+    for place, width in enumerate(widths[1:], start=1):
+        if width + BESIDE > left and len(parts[-1]) > 1:
+            parts.append([0])
+            left = most - 1 - (widths[0] + BESIDE)
+        parts[-1].append(place)
+        left -= width + BESIDE
+    return parts
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    filled = [list(row) for row in rows]
     table = Table(header_style="bold")
-    for place, name in enumerate(columns):
-        numeric = place > 0 and all(_is_number(row[place]) for row in filled)
-        table.add_column(Text(printable(name)), justify="right" if numeric else "left", overflow="fold")
-    for row in filled:
-        table.add_row(*(Text(shown(value)) for value in row))
-    width = None if sys.stdout.isatty() else 120
-    console = Console(width=width)
-    console.print(Text(printable(title), style="bold"))
-    console.print(table)
+    for place, name in enumerate(names):
+        numeric = place > 0 and all(_is_number(row[place]) for row in rows)
+        table.add_column(Text(name), justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def shown(value: object) -> str:
     """A cell: three decimals for real numbers, a dash for what is not known."""
     if isinstance(value, float):
-        return f"{value:.3f}" if math.isfinite(value) else "-"
-    return "-" if value is None else printable(value)
+        return f"{value:.3f}" if math.isfinite(value) else UNKNOWN
+    return UNKNOWN if value is None else printable(value)
 
 
 def command_line() -> str:
@@ -60,6 +94,6 @@ def command_line() -> str:
     return shlex.join(["vmtl", *sys.argv[1:]])
 
 
-def _is_number(cell: object) -> bool:
-    """Whether a cell is a number, or text that begins like one."""
-    return not isinstance(cell, str) or (cell[:1] in set("0123456789-+.") and cell[-1] not in ";:")
+def _is_number(cell: str) -> bool:
+    """Whether a cell begins like a number, or is unknown."""
+    return cell == UNKNOWN or (cell[:1] in set("0123456789-+.") and cell[-1] not in ";:")

@@ -27,6 +27,10 @@ Kind = Annotated[
 ]
 
 
+Positive = Annotated[
+    str | None,
+    typer.Option(metavar="CLASS", help="Which of two classes is the event; the last in order if left out."),
+]
 UnknownTask = Annotated[
     str | None,
     typer.Option(help="A task that was not in training: error or average; as at fit if left out."),

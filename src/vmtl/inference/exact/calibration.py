@@ -40,6 +40,7 @@ class Calibration:
 
     log_scale: float
     log_width: float
+    left_out: Tensor  # (n, C) probabilities with these factors; up to MAX_ROWS each row without itself
 
 
 @torch.no_grad()
@@ -50,7 +51,9 @@ def calibrate_classifier(model: Model, rows: Rows, prior: OutputPrior, moments: 
     """
     if len(rows.y) > MAX_ROWS:
         variance = _shrinkage(moments, TYPICAL_WIDTH)
-        return _apply(model, Calibration(_neutral_factor(moments.mean, variance), TYPICAL_WIDTH))
+        log_scale = _neutral_factor(moments.mean, variance)
+        seen = _integrated(moments.mean, variance, log_scale).softmax(-1)
+        return _apply(model, Calibration(log_scale, TYPICAL_WIDTH, seen))
     return _apply(model, _best_factors(rows, prior, moments, moments.mean.softmax(-1), WIDTHS))
 
 
@@ -59,7 +62,7 @@ def calibrate_trained_classifier(model: Model, rows: Rows, prior: OutputPrior) -
     """The same of means that were trained on from the mode: widths were trained with them and stay."""
     moments = TrainingMoments.of(model, rows)
     if len(rows.y) > MAX_ROWS:
-        return Calibration(0.0, 0.0)
+        return Calibration(0.0, 0.0, _integrated(moments.mean, SHRINKAGE * moments.variance, 0.0).softmax(-1))
     p = (moments.mean / (1 + SHRINKAGE * moments.variance).sqrt()).softmax(-1)
     return _apply(model, _best_factors(rows, prior, moments, p, (0.0,)))
 
@@ -85,11 +88,18 @@ def _best_factors(
         neutral = _neutral_factor(moments.mean, variance)
         for departure in torch.linspace(-FACTOR_RANGE, FACTOR_RANGE, 25, dtype=torch.float64).tolist():
             log_scale = neutral + departure
-            shrunk = math.exp(log_scale) * left_out / (1 + math.exp(2 * log_scale) * variance).sqrt()
-            nll = (dual.weight * F.cross_entropy(shrunk, dual.y, reduction="none")).sum()
+            logits = _integrated(left_out, variance, log_scale)
+            nll = (dual.weight * F.cross_entropy(logits, dual.y, reduction="none")).sum()
             surprise = (departure / FACTOR_DEVIATION) ** 2 + log_width**2
             tried.append((float(nll) + 0.5 * surprise, log_scale, log_width))
-    return Calibration(*min(tried)[1:])
+    log_scale, log_width = min(tried)[1:]
+    probabilities = _integrated(left_out, _shrinkage(moments, log_width), log_scale).softmax(-1)
+    return Calibration(log_scale, log_width, probabilities)
+
+
+def _integrated(logits: Tensor, variance: Tensor, log_scale: float) -> Tensor:
+    """a m / sqrt(1 + a^2 variance), log a = ``log_scale``: (n, C)."""
+    return math.exp(log_scale) * logits / (1 + math.exp(2 * log_scale) * variance).sqrt()
 
 
 def _neutral_factor(mean: Tensor, variance: Tensor) -> float:
@@ -116,19 +126,16 @@ def _apply(model: Model, calibration: Calibration) -> Calibration:
 
 
 @torch.no_grad()
-def calibrate_regression(model: Model, rows: Rows, residuals: Tensor | None, moments: TrainingMoments) -> None:
+def calibrate_regression(model: Model, rows: Rows, residuals: Tensor | None, moments: TrainingMoments) -> Tensor:
     """Noise of every task such that noise and model variance together are as large as its leave-one-out errors.
 
-    ``residuals`` = those errors (n,), or None of many rows: then an error is what is left in training divided by
-    1 - h, h = the row's own part in its prediction, which the widths of q(w) tell. How far a task of few rows keeps to
-    the errors of all is found from the errors themselves (``error_variances``).
+    ``residuals`` = those errors (n,), or None of many rows (``approximate_residuals``); they are given back. How far a
+    task of few rows keeps to the errors of all is found from the errors themselves (``error_variances``).
     """
     assert isinstance(model.likelihood, GaussianNoise)
     explained = moments.variance[:, 0].to(rows.x)
     if residuals is None:
-        noise = model.likelihood.scale()[rows.task].square()
-        own = (rows.weight * explained / noise).clamp_max(MAX_LEVERAGE)
-        residuals = (rows.y - moments.mean[:, 0].to(rows.x)) / (1 - own)
+        residuals = approximate_residuals(model.likelihood.scale()[rows.task], rows, moments)
     count = rows.task_weight  # (T,)
     square = count.new_zeros(len(count)).index_add(0, rows.task, rows.weight * residuals.to(rows.x).square())
     error = error_variances(square.cpu().double() / rows.unit, count.cpu().double() / rows.unit).to(count)
@@ -138,3 +145,11 @@ def calibrate_regression(model: Model, rows: Rows, residuals: Tensor | None, mom
     model.likelihood.log_noise.fill_(float(common))
     if model.likelihood.log_own is not None:
         model.likelihood.log_own.copy_(deviation.log() - common)
+    return residuals.cpu().double()
+
+
+def approximate_residuals(noise: Tensor, rows: Rows, moments: TrainingMoments) -> Tensor:
+    """(n,) what is left in training divided by 1 - h, h = the row's own part in its prediction by the widths."""
+    own = (rows.weight * moments.variance[:, 0].to(rows.x) / noise.square()).clamp_max(MAX_LEVERAGE)
+    residuals: Tensor = (rows.y - moments.mean[:, 0].to(rows.x)) / (1 - own)
+    return residuals

@@ -17,6 +17,7 @@ from vmtl.inference.exact.training_moments import TrainingMoments, training_loss
 from vmtl.inference.exact.weight_prior import ExactPrior, infer_prior, solve
 from vmtl.inference.exact.widths import weight_widths
 from vmtl.inference.fitted import Fitted
+from vmtl.inference.left_out import LeftOutScores
 from vmtl.inference.recipes.steps import (
     adopt,
     build_model,
@@ -28,6 +29,7 @@ from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.run import Callbacks, train_model
 from vmtl.model.heads import DirectHead
+from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method
 from vmtl.model.model import Model
 
@@ -68,9 +70,9 @@ class Exact:
         else:
             moments = TrainingMoments.of(model, features.distinct)
             history = History.of_solution(training_loss(model, features.distinct, moments))
-        calibration = calibrate(model, features.distinct, prior.outputs, solution)
+        calibration, left_out = calibrate(model, features.distinct, prior.outputs, solution)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration)
-        return Fitted.complete(feature_map, model, history, inferred)
+        return Fitted.complete(feature_map, model, history, inferred, left_out)
 
 
 @torch.no_grad()
@@ -96,10 +98,20 @@ def freeze_means(model: Model) -> None:
     model.likelihood.requires_grad_(False)
 
 
-def calibrate(model: Model, rows: Rows, prior: OutputPrior, solution: Solution) -> Calibration | None:
-    """Confidence by left-out rows: the noise of a regression, scale and widths of a classifier."""
-    moments = TrainingMoments.of(model, rows)
+@torch.no_grad()
+def calibrate(
+    model: Model, rows: Rows, prior: OutputPrior, solution: Solution
+) -> tuple[Calibration | None, LeftOutScores]:
+    """Confidence by left-out rows, the noise of a regression or scale and widths of a classifier; and how far they are
+    off then."""
+    moments, calibration = TrainingMoments.of(model, rows), None
+    task, weight = rows.task.cpu(), rows.weight.cpu().double()
     if rows.is_classification:
-        return calibrate_classifier(model, rows, prior, moments)
-    calibrate_regression(model, rows, solution.residuals, moments)
-    return None
+        calibration = calibrate_classifier(model, rows, prior, moments)
+        score = 1 - calibration.left_out.gather(1, rows.y.cpu()[:, None])[:, 0]
+    else:
+        residuals = calibrate_regression(model, rows, solution.residuals, moments)
+        assert isinstance(model.likelihood, GaussianNoise)
+        noise = model.likelihood.scale().cpu().double()[task]
+        score = residuals.abs() / (noise.square() + moments.variance[:, 0]).sqrt()
+    return calibration, LeftOutScores(score, task, weight)

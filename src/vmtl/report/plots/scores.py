@@ -9,10 +9,10 @@ import numpy as np
 from scipy.stats import norm
 
 from vmtl._utils.types import Array
+from vmtl.estimators.class_metrics import ECE_BINS, ece
 from vmtl.evaluation.comparison import ALONE, POOLED, Gain
 from vmtl.evaluation.evidence import Evidence, perfect_ece
 from vmtl.evaluation.intervals import Interval
-from vmtl.evaluation.metrics import ECE_BINS, ece
 from vmtl.report.style import ACCENT, BAD, GOOD, INK, LINE, MUTED, WARM, axes, short
 
 if TYPE_CHECKING:

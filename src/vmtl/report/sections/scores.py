@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import norm
 
-from vmtl._utils.messages import counted
+from vmtl._utils.messages import counted, first_few
 from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.real_metrics import COVERAGE
 from vmtl.evaluation.comparison import ALONE, gains, lead
 from vmtl.evaluation.evidence import Evidence
 from vmtl.evaluation.intervals import LEVEL, of_share
@@ -108,8 +109,12 @@ def trust_section(evidence: Evidence) -> Section:
         caption="A model that knows what it does not know is less certain where it errs.",
         alt=f"Mean total uncertainty of {names[0]}: {means[0]}; of {names[1]}: {means[1]}.",
     )
-    words = (_trust_words(evidence), f"Mean uncertainty of {names[1]}: {means[1]}; of {names[0]}: {means[0]}.")
-    return Section("trust", "Can its confidence be trusted?", words, (_reliability_picture(evidence), uncertainty))
+    words = [_trust_words(evidence), f"Mean uncertainty of {names[1]}: {means[1]}; of {names[0]}: {means[0]}."]
+    if evidence.covered is not None:
+        words.append(_guarantee_words(evidence))
+    return Section(
+        "trust", "Can its confidence be trusted?", tuple(words), (_reliability_picture(evidence), uncertainty)
+    )
 
 
 def _reliability_picture(evidence: Evidence) -> Picture:
@@ -156,6 +161,25 @@ def _trust_words(evidence: Evidence) -> str:
     verdict = "too narrow" if inside.high < LEVEL else "too wide" if inside.low > LEVEL else "as promised"
     rows = counted(len(everything), "row")
     return f"{100 * LEVEL:.0f} % intervals contain {100 * inside.value:.1f} % of {rows}: {verdict}."
+
+
+def _guarantee_words(evidence: Evidence) -> str:
+    """Whether the 90 % intervals or sets hold what they promise, over all rows and task by task."""
+    assert evidence.covered is not None
+    assert evidence.extent is not None
+    inside = {t: of_share(evidence.covered[evidence.rows(t)]) for t in evidence.present}
+    below = [evidence.tasks[t] for t, share in inside.items() if share.high < COVERAGE]
+    what = "sets of classes" if evidence.p is not None else "intervals"
+    size = (
+        f"{evidence.extent.mean():.2f} classes"
+        if evidence.p is not None
+        else f"a width of {evidence.extent.mean():.3g}"
+    )
+    verdict = f"clearly less in {first_few(below)}" if below else "in no task clearly less"
+    return (
+        f"{100 * COVERAGE:.0f} % {what} made from left-out training rows hold the target in "
+        f"{100 * evidence.covered.mean():.1f} % of these rows, {verdict}; they have {size} on average."
+    )
 
 
 def _reliability_words(evidence: Evidence) -> str:

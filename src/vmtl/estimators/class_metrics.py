@@ -1,6 +1,6 @@
-"""What predictions are worth: accuracy, calibration and error, for all rows or task by task.
+"""What predicted classes are worth: accuracy, ranks and calibration, for all rows or task by task.
 
-Symbols: y (n,) class numbers 0 to C - 1 or real targets; p (n, C) probabilities; task (n,) task numbers.
+Symbols: y (n,) class numbers 0 to C - 1; p (n, C) probabilities; task (n,) task numbers.
 """
 
 from __future__ import annotations
@@ -8,8 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import entropy, hmean, norm
-from sklearn.metrics import accuracy_score, log_loss, mean_squared_error, root_mean_squared_error
+from scipy.stats import entropy, hmean
+from sklearn.metrics import (
+    accuracy_score,
+    f1_score,
+    log_loss,
+    recall_score,
+    roc_auc_score,
+)
 
 from vmtl._utils.types import Array
 
@@ -28,6 +34,61 @@ def accuracy(y: Array, p: Array) -> float:
         Probabilities of the classes.
     """
     return float(accuracy_score(y, p.argmax(axis=1)))
+
+
+def balanced_accuracy(y: Array, p: Array) -> float:
+    """The share of right rows of every class that has rows, averaged over classes; nan with one class only.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    """
+    there = np.unique(y)
+    if len(there) < 2:
+        return float("nan")
+    return float(recall_score(y, p.argmax(axis=1), labels=there, average="macro", zero_division=0.0))
+
+
+def auc(y: Array, p: Array) -> float:
+    """Area under the ROC curve: how often a row of a class has a higher probability of it than another row.
+
+    Of more than two classes it is the mean over the classes that have rows, each against all others; nan with one class
+    only.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    """
+    there = np.unique(y)
+    if len(there) < 2:
+        return float("nan")
+    return float(np.mean([roc_auc_score(y == c, p[:, c]) for c in (there if p.shape[1] > 2 else there[1:])]))
+
+
+def f1(y: Array, p: Array, positive: int = 1) -> float:
+    """Harmonic mean of precision and recall: of the positive one of two classes, or the mean over all that have rows.
+
+    nan where the positive class has no rows, or only one of several classes has.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Class numbers, 0 to C - 1.
+    p : array of shape (n, C)
+        Probabilities of the classes.
+    positive : int, default=1
+        Which of two classes is the event.
+    """
+    there, top = np.unique(y), p.argmax(axis=1)
+    if p.shape[1] == 2:
+        return float(f1_score(y == positive, top == positive, zero_division=0.0)) if positive in there else float("nan")
+    return float(f1_score(y, top, labels=there, average="macro", zero_division=0.0)) if len(there) > 1 else float("nan")
 
 
 def nll(y: Array, p: Array) -> float:
@@ -112,48 +173,6 @@ def unseen_class_scores(y: Array, p: Array, seen: Array) -> dict[str, float]:
     return {"accuracy_seen": scores[0], "accuracy_unseen": scores[1], "accuracy_harmonic": both}
 
 
-def rmse(y: Array, mean: Array) -> float:
-    """sqrt(mean (y - mean)^2), in the unit of y.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    """
-    return float(root_mean_squared_error(y, mean))
-
-
-def nmse(y: Array, mean: Array) -> float:
-    """MSE / variance of y: 1 is as good as the mean of the test targets; nan where y does not vary.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    """
-    variance = float(np.var(y))
-    return float(mean_squared_error(y, mean)) / variance if variance > 0 else float("nan")
-
-
-def gaussian_nll(y: Array, mean: Array, std: Array) -> float:
-    """-mean log N(y; mean, std^2), in the unit of y.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    std : array of shape (n,)
-        Predicted standard deviations.
-    """
-    return float(-norm.logpdf(y, mean, std).mean())
-
-
 def class_scores(y: Array, p: Array, seen: Array | None = None) -> dict[str, float]:
     """Every score of one task of a classification problem.
 
@@ -169,21 +188,6 @@ def class_scores(y: Array, p: Array, seen: Array | None = None) -> dict[str, flo
     functions: tuple[Callable[[Array, Array], float], ...] = (accuracy, nll, brier, ece, entropy_ratio)
     scores = {function.__name__: function(y, p) for function in functions}
     return scores if seen is None else {**scores, **unseen_class_scores(y, p, seen)}
-
-
-def real_scores(y: Array, mean: Array, std: Array) -> dict[str, float]:
-    """Every score of one task of a regression problem.
-
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    std : array of shape (n,)
-        Predicted standard deviations.
-    """
-    return {"rmse": rmse(y, mean), "nmse": nmse(y, mean), "nll": gaussian_nll(y, mean, std)}
 
 
 def per_task(task: Array, n_tasks: int, score: Callable[[Array], dict[str, float]]) -> list[dict[str, float]]:

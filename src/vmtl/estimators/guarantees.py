@@ -1,0 +1,128 @@
+"""Intervals and sets that hold the truth as often as asked for, by how far off left-out rows were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from sklearn.utils.validation import check_is_fitted
+
+from vmtl._utils.types import Array, MatrixLike, VectorLike
+from vmtl.estimators.inputs import encode_tasks
+from vmtl.estimators.validation import InputValidationMixin
+from vmtl.inference.fitted import Fitted
+from vmtl.inference.left_out import LeftOutScores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Labelled rows that were not in training: X, y and their tasks, which a model of one task does not need.
+CalibrationRows = tuple[Any, Any] | tuple[Any, Any, Any]
+
+
+class GuaranteesMixin(InputValidationMixin):
+    """What ``predict_interval`` and ``predict_set`` share."""
+
+    _fitted: Fitted
+
+    def predict_interval(
+        self,
+        X: MatrixLike,
+        *,
+        tasks: VectorLike | None = None,
+        coverage: float = 0.9,
+        calibration: CalibrationRows | None = None,
+    ) -> pd.DataFrame:
+        """Refuse: classes have no interval; ``MultiTaskRegressor`` has this method.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row.
+        coverage : float, default=0.9
+            How often the target is to be inside.
+        calibration : (X, y) or (X, y, tasks), default=None
+            Labelled rows that were not in training.
+        """
+        raise ValueError("A classifier predicts classes, which have no interval; use predict_set.")
+
+    def predict_set(
+        self,
+        X: MatrixLike,
+        *,
+        tasks: VectorLike | None = None,
+        coverage: float = 0.9,
+        calibration: CalibrationRows | None = None,
+    ) -> pd.DataFrame:
+        """Refuse: numbers have no classes; ``MultiTaskClassifier`` has this method.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row.
+        coverage : float, default=0.9
+            How often the target is to be inside.
+        calibration : (X, y) or (X, y, tasks), default=None
+            Labelled rows that were not in training.
+        """
+        raise ValueError("A regressor predicts numbers, not classes; use predict_interval.")
+
+    def has_left_out_scores(self, coverage: float = 0.9) -> bool:
+        """Whether ``predict_interval`` or ``predict_set`` can promise this coverage without ``calibration``.
+
+        Parameters
+        ----------
+        coverage : float, default=0.9
+            How often the target is to be inside.
+
+        Returns
+        -------
+        bool
+            False for fits without an exact posterior, and where training rows were fewer than coverage /
+            (1 - coverage).
+        """
+        check_is_fitted(self)
+        scores = self._fitted.left_out
+        return scores is not None and _enough(scores, coverage)
+
+    def _thresholds(self, codes: Array, coverage: float, calibration: CalibrationRows | None) -> Array:
+        """(n,) the score up to which a target is inside, for rows of the tasks ``codes``; -1 is a task without rows."""
+        if not isinstance(coverage, int | float) or not 0 < coverage < 1:
+            raise ValueError(f"coverage is {coverage!r}; give a number between 0 and 1, such as 0.9.")
+        scores = self._left_out_scores() if calibration is None else self._calibration_scores(*calibration)
+        if not _enough(scores, coverage):
+            n, needed = scores.n_effective, int(np.ceil(coverage / (1 - coverage) - 1e-9))
+            raise ValueError(
+                f"coverage={coverage} needs {needed} labelled rows, and there are {int(n)}; ask for at most "
+                f"{int(1000 * n / (n + 1)) / 1000}."
+            )
+        return scores.quantiles(float(coverage), len(self.tasks_)).numpy()[codes]
+
+    def _left_out_scores(self) -> LeftOutScores:
+        if self._fitted.left_out is None:
+            raise ValueError(
+                "This model has no left-out predictions (they need the exact posterior of the default preset, and a "
+                "file of this version); pass calibration=(X, y, tasks), labelled rows that were not in training."
+            )
+        return self._fitted.left_out
+
+    def _calibration_scores(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None = None) -> LeftOutScores:
+        """The scores of labelled rows that the model has not seen."""
+        _, labels = self._features(X, tasks, reset=False)
+        codes = torch.from_numpy(encode_tasks(labels, list(self.tasks_), allow_unknown=False))
+        score = torch.from_numpy(self._nonconformity(X, y, tasks))
+        return LeftOutScores(score, codes, torch.ones(len(score), dtype=torch.float64))
+
+    def _nonconformity(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None) -> Array:
+        """(n,) how strange the targets are to the model, in float64."""
+        raise NotImplementedError
+
+
+def _enough(scores: LeftOutScores, coverage: float) -> bool:
+    """Whether there are as many rows as the coverage needs: (n + 1) (1 - coverage) >= 1."""
+    return (scores.n_effective + 1) * (1 - coverage) >= 1 - 1e-9

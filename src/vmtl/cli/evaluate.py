@@ -65,7 +65,7 @@ def evaluate(
             cut_name(str(row["task"])),
             row["rows"],
             row[first],
-            interval_text(row["low"], row["high"]),
+            interval_text(row),
             *map(row.get, rest),
         )
         for row in scores
@@ -76,8 +76,9 @@ def evaluate(
         typer.echo(printable(f"F1 is that of {evidence.classes[evidence.positive]!r}; --positive names the other."))
 
 
-def interval_text(low: object, high: object) -> str | None:
-    """An interval in one cell; None where there are too few rows to say."""
+def interval_text(row: dict[str, object]) -> str | None:
+    """The interval of a row of scores in one cell; None where there are too few rows to say."""
+    low, high = row["low"], row["high"]
     return f"{low:.3f} to {high:.3f}" if low == low else None
 
 

@@ -180,15 +180,15 @@ def predictions(model: Estimator, table: pd.DataFrame, tasks: Array) -> list[dic
         except (TypeError, ValueError) as error:
             raise ValueError(f"The model was fitted on numbers, and some cell is none ({error}); repair it.") from None
         X = X if hasattr(model, "feature_names_in_") else X.to_numpy()
-    found: list[dict[str, Any]]
+    rows: list[dict[str, Any]]
     if hasattr(model, "classes_"):
         probabilities = model.predict_proba(X, tasks=tasks)
-        labels = to_json(model.classes_)
-        found = [
+        labels = [to_json(label) for label in model.classes_.tolist()]
+        rows = [
             {"prediction": labels[p.argmax()], "probabilities": dict(zip(map(str, labels), p.tolist(), strict=True))}
             for p in probabilities
         ]
     else:
-        found = [{"prediction": value} for value in model.predict(X, tasks=tasks).tolist()]
+        rows = [{"prediction": value} for value in model.predict(X, tasks=tasks).tolist()]
     uncertainty = model.uncertainty(X, tasks=tasks).to_dict(orient="records")
-    return [prediction | parts for prediction, parts in zip(found, uncertainty, strict=True)]
+    return [prediction | parts for prediction, parts in zip(rows, uncertainty, strict=True)]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vmtl.config.presets import PRESETS
-from vmtl.config.settings import Settings
+from vmtl.config.settings import TRAINING_OPTIONS, Settings
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,15 @@ def test_json_and_back(preset: str) -> None:
 
 def test_options_that_are_none_leave_things_as_they_are() -> None:
     settings = Settings(max_steps=7)
-    assert settings.with_options(max_steps=None, n_z=3) == Settings(max_steps=7, n_z=3)
+    assert settings.with_options(max_steps=None, latent_dim=3) == Settings(max_steps=7, latent_dim=3)
+
+
+@pytest.mark.parametrize("name", TRAINING_OPTIONS)
+def test_an_option_of_training_asks_for_training(name: str) -> None:
+    value = getattr(Settings(), name)
+    assert Settings().with_options(**{name: value}) == Settings(refine=True)
+    assert Settings().with_options(**{name: value}, refine=False) == Settings()
+    assert Settings().with_options(**{name: None}) == Settings()
 
 
 def test_every_setting_is_described() -> None:

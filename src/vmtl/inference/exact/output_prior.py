@@ -32,7 +32,7 @@ class OutputPrior:
     def kernel(self, gram: Tensor, task: Tensor) -> Tensor:
         """The covariance (n, n) of the outputs of rows with inner products ``gram`` (n, n) and tasks (n,)."""
         total = self.scale**2 * self.covariance.between(task) * gram
-        total += self.task_level**2 * (task[:, None] == task)
+        total += self.task_level**2 * (task[:, None] == task).to(gram)
         return total.add_(self.shared_level**2)
 
 

@@ -36,8 +36,9 @@ class ScaleBelief(NamedTuple):
     deviation: tuple[float, float, float]
 
 
-#: Of logits; and of targets in units of their noise.
-CLASSES = ScaleBelief((math.log(0.6), math.log(0.3), 2.2), (0.8, 1.0, 1.0))
+#: Of the logits of two classes and of more; and of targets in units of their noise.
+TWO_CLASSES = ScaleBelief((math.log(0.6), math.log(0.3), 2.2), (0.8, 1.0, 1.0))
+MANY_CLASSES = ScaleBelief((math.log(2.0), math.log(0.3), 2.2), (1.0, 1.0, 1.0))
 TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2), (1.2, 1.2, 1.0))
 #: Step of the lattice, in deviations of the belief.
 STEP = 1.0
@@ -111,7 +112,7 @@ def infer_scales(rows: Rows, covariance: TaskCovariance, unit: float, start: flo
 
     unit : deviation of w . z, which the features have; start : s to begin at.
     """
-    dual, belief = Dual.of(rows), CLASSES if rows.is_classification else TARGETS
+    dual, belief = Dual.of(rows), belief_of(rows)
     weigh = _Classifier(dual) if rows.is_classification else _Regression(dual)
     shares = covariance.correlation > 0
 
@@ -132,6 +133,13 @@ def infer_scales(rows: Rows, covariance: TaskCovariance, unit: float, start: flo
     kept = (probability >= LEAST_PROBABILITY * probability.max()).nonzero().flatten().tolist()
     probability = probability[kept] / probability[kept].sum()
     return ScalePosterior(dual, [points[i] for i in kept], probability)
+
+
+def belief_of(rows: Rows) -> ScaleBelief:
+    """What is believed of the numbers before any row is seen."""
+    if not rows.is_classification:
+        return TARGETS
+    return TWO_CLASSES if rows.n_classes == 2 else MANY_CLASSES
 
 
 def explore(begin: Place, free: Place, evaluate: Callable[[Place, ScalePoint | None], ScalePoint]) -> list[ScalePoint]:

@@ -90,8 +90,8 @@ class AlikeCovariance:
         return AlikeCovariance(self.n_tasks, kept * self.correlation)
 
     def between(self, task: Tensor) -> Tensor:
-        same: Tensor = task[:, None] == task
-        return torch.where(same, 1.0, self.correlation).double()
+        same = (task[:, None] == task).double()
+        return same.mul_(1 - self.correlation).add_(self.correlation)
 
     def apply(self, values: Tensor) -> Tensor:
         return (1 - self.correlation) * values + self.correlation * values.sum(0)

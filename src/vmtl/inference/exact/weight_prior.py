@@ -14,8 +14,8 @@ from vmtl.inference.exact.scales import ScalePosterior, infer_scales
 from vmtl.inference.exact.task_structure import Relatedness, infer_structure
 from vmtl.model.mixing import TaskStructure
 
-#: Most rows on which the scales are inferred: of two classes or a regression, and of more classes.
-MAX_ROWS, MAX_ROWS_OF_MANY = 700, 400
+#: Most rows on which the scales are inferred, of two classes or a regression; of more classes, rows cubed times classes.
+MAX_ROWS, MAX_CUBE = 700, 1.5e8
 #: Most rows with a table of all pairs, and rows squared times classes of more than two.
 MAX_DUAL_ROWS, MAX_LOGITS = 2000, 2e7
 
@@ -43,7 +43,7 @@ def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, s
     """The prior of the weights of the feature rows: its structure, then its scales."""
     rows = rows.cpu()
     posterior = infer_structure(rows, relatedness, seed)
-    limit = MAX_ROWS_OF_MANY if rows.n_classes > 2 else MAX_ROWS
+    limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else MAX_ROWS
     some, unit = rows.take(subsample_rows(rows, limit, seed)), kernel.feature_scale
     scales = infer_scales(some, posterior.covariance, unit, kernel.signal_to_noise)
     covariance = posterior.covariance.weaken(scales.strength)

@@ -92,6 +92,7 @@ def test_weighted_sum_of_identical_tasks_at_the_size_of_the_released_code() -> N
 
 
 def test_monte_carlo_estimates_the_kl_to_the_true_mixture() -> None:
+    torch.manual_seed(0)
     q, weights = random_mixture(4, 3, 5)
     noise = torch.randn(100_000, 4, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     found = monte_carlo(q, q, weights, noise)

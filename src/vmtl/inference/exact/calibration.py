@@ -85,7 +85,7 @@ def _best_factors(
     tried = []
     for log_width in widths:
         variance = _shrinkage(moments, log_width)
-        neutral = _neutral_factor(moments.mean, variance)
+        neutral = _neutral_factor(moments.mean, variance) if rows.n_classes == 2 else 0.0
         for departure in torch.linspace(-FACTOR_RANGE, FACTOR_RANGE, 25, dtype=torch.float64).tolist():
             log_scale = neutral + departure
             logits = _integrated(left_out, variance, log_scale)

@@ -38,12 +38,12 @@ class ScaleBelief(NamedTuple):
 
 #: Of the logits of two classes and of more; and of targets in units of their noise.
 TWO_CLASSES = ScaleBelief((math.log(0.6), math.log(0.3), 2.2), (0.8, 1.0, 1.0))
-MANY_CLASSES = ScaleBelief((math.log(2.0), math.log(0.3), 2.2), (1.0, 1.0, 1.0))
+MANY_CLASSES = ScaleBelief((math.log(1.5), math.log(0.3), 2.2), (1.0, 1.0, 1.0))
 TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2), (1.2, 1.2, 1.0))
-#: Step of the lattice, in deviations of the belief.
-STEP = 1.0
+#: Step of the lattice in log s, log tau and logit m.
+STEP = (0.5, 1.0, 1.0)
 #: Nats below the best point up to which a point's neighbours are looked at, and most points.
-DEPTH, MAX_POINTS = 1.5, 40
+DEPTH, MAX_POINTS = 1.5, 50
 #: Points with less than this part of the probability do not count.
 LEAST_PROBABILITY = 0.005
 
@@ -117,16 +117,14 @@ def infer_scales(rows: Rows, covariance: TaskCovariance, unit: float, start: flo
     shares = covariance.correlation > 0
 
     def evaluate(place: Place, near: ScalePoint | None) -> ScalePoint:
-        log_scale, log_level, logit = (
-            c + STEP * d * i for c, d, i in zip(belief.centre, belief.deviation, place, strict=True)
-        )
-        strength = 1 / (1 + math.exp(-logit)) if shares else 1.0
-        prior = OutputPrior(covariance.weaken(strength), math.exp(log_scale) / unit, math.exp(log_level))
-        surprise = 0.5 * STEP**2 * sum(i * i for i in place)
-        return weigh(prior, strength, surprise, near)
+        numbers = [c + step * i for c, step, i in zip(belief.centre, STEP, place, strict=True)]
+        strength = 1 / (1 + math.exp(-numbers[2])) if shares else 1.0
+        prior = OutputPrior(covariance.weaken(strength), math.exp(numbers[0]) / unit, math.exp(numbers[1]))
+        surprise = sum((step * i / d) ** 2 for step, i, d in zip(STEP, place, belief.deviation, strict=True))
+        return weigh(prior, strength, 0.5 * surprise, near)
 
     free = Place(1, 1 if dual.n_tasks > 1 else 0, 1 if shares else 0)
-    begin = Place(round((math.log(start) - belief.centre[0]) / (STEP * belief.deviation[0])), 0, 0)
+    begin = Place(round((math.log(start) - belief.centre[0]) / STEP[0]), 0, 0)
     points = explore(begin, free, evaluate)
     density = torch.tensor([point.log_density for point in points], dtype=torch.float64)
     probability = density.softmax(0)

@@ -62,7 +62,8 @@ def evaluate_kernels(view_pair: ViewPair, numbers: Iterable[int]) -> list[Tensor
             u, z = view_pair(VIEWS.index(view))
             products[view] = u @ z.mT
             norms = u.square().sum(-1, keepdim=True) + z.square().sum(-1).unsqueeze(-2)
-            distances[view] = (norms - 2 * products[view]).clamp_min(0)
+            gap, rounding = norms - 2 * products[view], 8 * torch.finfo(u.dtype).eps
+            distances[view] = torch.where(gap > rounding * norms, gap, 0.0)  # of a row to itself 0, not its rounding
         if kind == "linear":
             kernels.append(products[view])
         elif kind == "gauss":

@@ -76,6 +76,17 @@ def run_command(command: str, folder: Path) -> None:
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
+def run_blocks(page: Path, listed: list[Block], folder: Path) -> None:
+    """Run the Python of some blocks as one program, and their commands between."""
+    namespace: dict[str, object] = {"__name__": page.stem}
+    for block in listed:
+        if block.language == "python":
+            exec(compile("\n" * block.line + block.text, str(page), "exec"), namespace)
+        elif block.language in SHELLS:
+            for command in commands(block):
+                run_command(command, folder)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with the repository's examples and suites in it, as the working directory."""
@@ -92,13 +103,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 @pytest.mark.usefixtures("registry")
 def test_every_snippet_and_command_runs(page: Path, folder: Path) -> None:
-    namespace: dict[str, object] = {"__name__": page.stem}
-    for block in blocks(page.read_text(encoding="utf-8")):
-        if block.language == "python":
-            exec(compile("\n" * block.line + block.text, str(page), "exec"), namespace)
-        elif block.language in SHELLS:
-            for command in commands(block):
-                run_command(command, folder)
+    run_blocks(page, blocks(page.read_text(encoding="utf-8")), folder)
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("quick_inference")
+def test_the_first_snippets_of_the_readme_run(folder: Path) -> None:
+    """Its section on Python, in the short form too."""
+    page = ROOT / "README.md"
+    before, heading, rest = page.read_text(encoding="utf-8").partition("\n## In Python\n")
+    assert heading
+    python = [block for block in blocks(before + heading + rest.partition("\n## ")[0]) if block.language == "python"]
+    assert python
+    run_blocks(page, python, folder)
 
 
 def between(text: str, name: str) -> str:

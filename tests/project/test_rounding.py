@@ -110,9 +110,7 @@ def test_last_bits_move_and_stay_moved(name: str, found: dict) -> None:
         assert case["by"] < 100  # eps of the largest number; well-conditioned
 
 
-@pytest.mark.parametrize(
-    "fact", ["rows", "place", "layout", "copy", "thread", "gradient", "zero", "count", "integers"]
-)
+@pytest.mark.parametrize("fact", ["rows", "place", "layout", "copy", "thread", "gradient", "zero", "count", "integers"])
 def test_rounding_depends_on_shape_layout_and_place_alone(fact: str, found: dict) -> None:
     """Other bits in other rows, at another place, transposed; the same in a copy, a thread, and backwards."""
     assert found["facts"][fact]

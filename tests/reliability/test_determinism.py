@@ -15,6 +15,8 @@ import vmtl.estimators.inputs
 from helpers.reliable import RUN, Toy, digest, run_python
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 
+pytestmark = pytest.mark.usefixtures("quick_inference")
+
 OPTIONS: dict[str, Any] = {"max_steps": 6, "random_state": 7}
 #: What the place of a row among others may change in a probability, or in a value over the targets' deviation.
 ROUNDING = {"float32": 1e-5, "float64": 1e-13}
@@ -53,7 +55,8 @@ def test_fitting_leaves_the_global_random_states_alone(toy: Toy) -> None:
 
 
 def test_another_process_gives_the_same_bits(toy: Toy) -> None:
-    options = {"max_steps": 20, "random_state": 3, "n_threads": 1}
+    """Of the paper's preset, which nothing shortens here; ``test_concurrency`` compares processes of the default."""
+    options = {"preset": "paper", "latent_dim": 16, "max_steps": 20, "random_state": 3, "n_threads": 1}
     assert run_python(RUN, "", "c", repr(options), 5).split()[-1] == digest(fit(MultiTaskClassifier, toy, **options))
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from helpers.names import resolve
 from helpers.processes import PATIENCE
+from helpers.quick import shorten
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl.config.settings import Settings
 
@@ -107,9 +108,9 @@ def test_every_snippet_and_command_runs(page: Path, folder: Path) -> None:
 
 
 @pytest.mark.system
-@pytest.mark.usefixtures("quick_inference")
-def test_the_first_snippets_of_the_readme_run(folder: Path) -> None:
+def test_the_first_snippets_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its section on Python, in the short form too."""
+    shorten(monkeypatch)
     page = ROOT / "README.md"
     before, heading, rest = page.read_text(encoding="utf-8").partition("\n## In Python\n")
     assert heading

@@ -48,7 +48,7 @@ test-full: test test-rest
 test-rest: .venv/.tested
 	$(TEST) -m slow --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=95
 
-# The tests of numbers under other instruction sets; it says which ones this machine can play.
+# The tests of numbers with the rounding of other machines; it says which ones this machine can play.
 test-portable: .venv/.tested
 	OMP_NUM_THREADS=1 $(BIN)/python tests/portable.py -n auto --dist worksteal
 

@@ -12,6 +12,9 @@ import torch
 from helpers.processes import MARK, end_marked, is_gone, own_name
 from helpers.quick import shorten
 from helpers.report_models import Case, make_case
+from helpers.rounding import switch_on_if_asked
+
+switch_on_if_asked()
 
 
 @pytest.fixture(scope="session")

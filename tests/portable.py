@@ -1,8 +1,9 @@
-"""The tests of numbers once more under other instruction sets: ``make test-portable``.
+"""The tests of numbers once more with other rounding: ``make test-portable``.
 
-A processor without AVX-512, or of another maker, rounds its matrix products differently. The libraries can be told by
-environment variables to compute as on such a machine. Each set is proved first, by a product whose bits differ
-from those of this machine as it is; a set that changes nothing here is named and left out.
+A processor without AVX-512, or of another maker, rounds its matrix products differently. The first set plays such a
+machine on any other (``helpers.rounding``); in the others environment variables tell the libraries to leave
+instructions unused. Each set is proved first, by a product whose bits differ from those of this machine as it is; a set
+that changes nothing here is named and left out.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 #: torch computes with MKL and kernels of its own, NumPy and SciPy with OpenBLAS.
 SETS: dict[str, dict[str, str]] = {
+    "other rounding": {"VMTL_TEST_OTHER_ROUNDING": "1", "OPENBLAS_CORETYPE": "Nehalem"},
     "AVX2": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "OPENBLAS_CORETYPE": "Haswell"},
     "SSE4.2": {"ATEN_CPU_CAPABILITY": "default", "MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "OPENBLAS_CORETYPE": "Nehalem"},
     # What MKL does on processors of another maker.
@@ -44,6 +47,8 @@ PRODUCTS = """
 import zlib
 import numpy as np
 import torch
+from helpers.rounding import switch_on_if_asked
+switch_on_if_asked()
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)
 bits = {"torch": 0, "NumPy": 0}
@@ -65,13 +70,18 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
 def product_bits(variables: Mapping[str, str]) -> dict[str, str]:
     """The bits of the products of each library under a set."""
     said = subprocess.run(
-        [sys.executable, "-c", PRODUCTS], env=environment(variables), check=True, capture_output=True, text=True
+        [sys.executable, "-c", PRODUCTS],
+        env=environment(variables),
+        cwd=Path(__file__).parent,
+        check=True,
+        capture_output=True,
+        text=True,
     ).stdout
     return dict(part.split("=") for part in said.split())
 
 
 def main(options: Sequence[str]) -> int:
-    """Run the tests under every set that this machine can play; the exit code says whether all passed."""
+    """Run the tests under every set that changes this machine's bits; the exit code says whether all passed."""
     here = product_bits({})
     print("as it is:", here, flush=True)
     outcome = []
@@ -90,7 +100,7 @@ def main(options: Sequence[str]) -> int:
         print(f"{name}: {result}")
     ran = [result for _, result in outcome if not result.startswith("not run")]
     if not ran:
-        print("This machine can play no other instruction set: nothing was tested.")
+        print("No set changes the bits of this machine: nothing was tested.")
     return int(not ran or any(result.startswith("failed") for result in ran))
 
 

@@ -136,7 +136,8 @@ def test_callback_sees_every_step_and_threads_are_restored() -> None:
         steps.append(progress.step)
         threads.append(torch.get_num_threads())
 
-    classifier(max_steps=3, n_threads=before + 1, encoder="linear").fit(X, Y, tasks=TASK, callback=callback)
+    model = classifier(method="bmtl", max_steps=3, n_threads=before + 1, encoder="linear")
+    model.fit(X, Y, tasks=TASK, callback=callback)
     assert steps == [1, 2, 3]
     assert threads == [before + 1] * 3
     assert torch.get_num_threads() == before

@@ -18,7 +18,7 @@ def test_evidence_agrees_with_the_estimator(class_case: Case, real_case: Case) -
         else:
             error = case.model.predict(case.test.X, tasks=case.test.tasks) - case.test.y
             expected = pd.Series(error**2).groupby(pd.Series(case.test.tasks)).mean() ** 0.5
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)  # far from 0, of predictions in float32
     assert class_case.evidence.scores(np.arange(150))["ece"] == ece(
         class_case.evidence.y,
         class_case.evidence.p,  # type: ignore[arg-type]

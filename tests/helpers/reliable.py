@@ -40,6 +40,7 @@ def start_python(script: str, *arguments: Any, threads: int = 1, **options: Any)
         "OMP_NUM_THREADS": str(threads),
         "PYTHONPATH": os.pathsep.join([str(here), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
+    script = "from helpers.rounding import switch_on_if_asked; switch_on_if_asked()\n" + script
     command = [sys.executable, "-W", "error", "-c", script, *map(str, arguments)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(command, env=environment, **pipes, **options)

@@ -50,7 +50,7 @@ def test_a_peer_is_better_than_the_floor(key, kind):
         assert 0.6 < found["coverage"] <= 1
 
 
-@pytest.mark.parametrize("key", ["per_task", "dummies", "svm", "forest"])
+@pytest.mark.parametrize("key", ["per_task", "dummies", "svm", pytest.param("forest", marks=pytest.mark.slow)])
 def test_test_labels_are_not_looked_at(key):
     problem = toy("binary")
     blind = Rows(problem.test.X, problem.test.frame, problem.test.task, 1 - problem.test.y)

@@ -16,6 +16,7 @@ import pytest
 
 from helpers.names import resolve
 from helpers.processes import PATIENCE
+from helpers.quick import shorten
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl.config.settings import Settings
 
@@ -76,6 +77,17 @@ def run_command(command: str, folder: Path) -> None:
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
 
 
+def run_blocks(page: Path, listed: list[Block], folder: Path) -> None:
+    """Run the Python of some blocks as one program, and their commands between."""
+    namespace: dict[str, object] = {"__name__": page.stem}
+    for block in listed:
+        if block.language == "python":
+            exec(compile("\n" * block.line + block.text, str(page), "exec"), namespace)
+        elif block.language in SHELLS:
+            for command in commands(block):
+                run_command(command, folder)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder with the repository's examples and suites in it, as the working directory."""
@@ -92,13 +104,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 @pytest.mark.usefixtures("registry")
 def test_every_snippet_and_command_runs(page: Path, folder: Path) -> None:
-    namespace: dict[str, object] = {"__name__": page.stem}
-    for block in blocks(page.read_text(encoding="utf-8")):
-        if block.language == "python":
-            exec(compile("\n" * block.line + block.text, str(page), "exec"), namespace)
-        elif block.language in SHELLS:
-            for command in commands(block):
-                run_command(command, folder)
+    run_blocks(page, blocks(page.read_text(encoding="utf-8")), folder)
+
+
+@pytest.mark.system
+def test_the_first_snippets_of_the_readme_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its section on Python, in the short form too."""
+    shorten(monkeypatch)
+    page = ROOT / "README.md"
+    before, heading, rest = page.read_text(encoding="utf-8").partition("\n## In Python\n")
+    assert heading
+    python = [block for block in blocks(before + heading + rest.partition("\n## ")[0]) if block.language == "python"]
+    assert python
+    run_blocks(page, python, folder)
 
 
 def between(text: str, name: str) -> str:

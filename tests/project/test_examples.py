@@ -38,7 +38,9 @@ def test_every_example_is_here() -> None:
     assert {file.name for file in EXAMPLES.glob("*.py")} == set(SMALL)
 
 
-@pytest.mark.parametrize("file", SMALL)
+@pytest.mark.parametrize(
+    "file", [file if file == "hospitals.py" else pytest.param(file, marks=pytest.mark.slow) for file in SMALL]
+)
 def test_example_runs(file: str, tmp_path: Path) -> None:
     arguments, expected = SMALL[file]
     assert expected in run(file, *arguments, folder=tmp_path)

@@ -1,4 +1,4 @@
-"""``make test-portable`` proves each instruction set before it runs under it, and says what it did not run."""
+"""``make test-portable`` proves each set before it runs under it, and says what it did not run."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ def test_its_tests_exist() -> None:
     assert [name for name in portable.TESTS if not (ROOT / name).exists()] == []
 
 
-def test_the_bits_of_a_product_are_those_of_the_machine() -> None:
-    assert portable.product_bits({}) == portable.product_bits({})
+def test_the_bits_of_a_product_are_those_of_the_machine_or_of_any_other() -> None:
+    here = portable.product_bits({})
+    assert portable.product_bits({}) == here
+    assert portable.product_bits(portable.SETS["other rounding"])["torch"] != here["torch"]
 
 
 def test_a_set_replaces_another(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,9 +32,9 @@ def test_a_set_replaces_another(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("changing", "codes", "code"),
     [
-        (["AVX2", "SSE4.2", "compatible"], [0, 0, 0], 0),
-        (["AVX2", "compatible"], [0, 1], 1),
-        (["SSE4.2"], [0], 0),
+        (["other rounding", "AVX2", "SSE4.2", "compatible"], [0, 0, 0, 0], 0),
+        (["other rounding", "compatible"], [0, 1], 1),
+        (["other rounding"], [0], 0),
         ([], [], 1),
     ],
 )

@@ -17,6 +17,8 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.threads import threads
 from vmtl.inference.variational.checkpoints import CheckpointError
 
+pytestmark = pytest.mark.usefixtures("quick_inference")
+
 
 def fit(toy: Toy, seed: int, **options: Any) -> Any:
     kind, y = ((MultiTaskClassifier, toy.labels), (MultiTaskRegressor, toy.values))[seed % 2]
@@ -43,13 +45,12 @@ def test_predictions_of_one_model_in_threads(toy: Toy) -> None:
 
 def test_processes_at_once(tmp_path: Path) -> None:
     """Each with a checkpoint of its own."""
-    options = [repr({"max_steps": 30, "random_state": seed, "n_threads": 1}) for seed in (0, 1, 0)]
-    running = [start_python(RUN, tmp_path / str(number), "c", text, 0.05) for number, text in enumerate(options)]
+    options = repr({"max_steps": 30, "random_state": 0, "n_threads": 1})
+    running = [start_python(RUN, tmp_path / name, "c", options, 0.05) for name in ("first", "second")]
     ended = [process.communicate(timeout=PATIENCE) for process in running]
     assert all(process.returncode == 0 for process in running), ended
-    first, other, second = (out.split()[-1] for out, _ in ended)
+    first, second = (out.split()[-1] for out, _ in ended)
     assert first == second
-    assert first != other
 
 
 def test_two_runs_on_one_checkpoint(toy: Toy, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,13 @@ import vmtl.estimators.inputs
 from helpers.reliable import RUN, Toy, digest, run_python
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 
+pytestmark = pytest.mark.usefixtures("quick_inference")
+
 OPTIONS: dict[str, Any] = {"max_steps": 6, "random_state": 7}
 #: What the place of a row among others may change in a probability, or in a value over the targets' deviation.
-ROUNDING = {"float32": 1e-6, "float64": 1e-14}
+ROUNDING = {"float32": 1e-5, "float64": 1e-13}
+#: The same of a training row: the square of its distance to itself is rounding, and a kernel takes the root.
+KNOWN_ROUNDING = {"float32": 1e-4, "float64": 1e-9}
 
 
 def fit(kind: Any, toy: Toy, **options: Any) -> Any:
@@ -50,7 +55,8 @@ def test_fitting_leaves_the_global_random_states_alone(toy: Toy) -> None:
 
 
 def test_another_process_gives_the_same_bits(toy: Toy) -> None:
-    options = {"max_steps": 20, "random_state": 3, "n_threads": 1}
+    """Of the paper's preset, which nothing shortens here; ``test_concurrency`` compares processes of the default."""
+    options = {"preset": "paper", "latent_dim": 16, "max_steps": 20, "random_state": 3, "n_threads": 1}
     assert run_python(RUN, "", "c", repr(options), 5).split()[-1] == digest(fit(MultiTaskClassifier, toy, **options))
 
 
@@ -61,26 +67,25 @@ def test_predictions_do_not_depend_on_their_company(kind: Any, preset: str, dtyp
     """Alone, in any batches, in any order, beside other tasks: the same but for rounding."""
     model = fit(kind, toy, preset=preset, dtype=dtype, latent_dim=16)
     ask = model.predict_proba if kind is MultiTaskClassifier else model.predict
-    whole = ask(toy.X, tasks=toy.tasks)
     unit = 1.0 if kind is MultiTaskClassifier else model.y_scale_
-    np.testing.assert_array_equal(ask(toy.X, tasks=toy.tasks), whole)
-
-    def agrees(found: Any, expected: Any) -> None:
-        np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING[dtype] * unit)
-
-    for size in (1, 2, 7, 31, 33):
-        cuts = [slice(start, start + size) for start in range(0, len(toy.X), size)]
-        agrees(np.concatenate([ask(toy.X[cut], tasks=toy.tasks[cut]) for cut in cuts]), whole)
-    order = np.random.default_rng(0).permutation(len(toy.X))
-    agrees(ask(toy.X[order], tasks=toy.tasks[order]), whole[order])
-    agrees(ask(np.vstack([toy.X, 1e3 * toy.X]), tasks=np.tile(toy.tasks, 2))[: len(toy.X)], whole)
+    rng = np.random.default_rng(1)
+    order = rng.permutation(len(toy.X))
+    for X, rounding in ((toy.X, KNOWN_ROUNDING), (rng.normal(size=toy.X.shape), ROUNDING)):
+        whole = ask(X, tasks=toy.tasks)
+        np.testing.assert_array_equal(ask(X, tasks=toy.tasks), whole)
+        agrees = partial(np.testing.assert_allclose, rtol=0, atol=rounding[dtype] * unit)
+        for size in (1, 7, 33):
+            cuts = [slice(start, start + size) for start in range(0, len(X), size)]
+            agrees(np.concatenate([ask(X[cut], tasks=toy.tasks[cut]) for cut in cuts]), whole)
+        agrees(ask(X[order], tasks=toy.tasks[order]), whole[order])
+        agrees(ask(np.vstack([X, 1e3 * X]), tasks=np.tile(toy.tasks, 2))[: len(X)], whole)
 
 
 def test_predictions_do_not_depend_on_the_parts_they_are_streamed_in(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays, sparse matrices and tables are read in parts; the seams leave no trace but rounding."""
 
     def agrees(found: Any, expected: Any, unit: float = 1.0) -> None:
-        np.testing.assert_allclose(found, expected, rtol=0, atol=ROUNDING["float32"] * unit)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=KNOWN_ROUNDING["float32"] * unit)
 
     X, tasks = np.tile(toy.X, (30, 1)), np.tile(toy.tasks, 30)
     names = [f"c{j}" for j in range(X.shape[1])]

@@ -76,8 +76,8 @@ checks = partial(parametrize_with_checks, expected_failed_checks=expected_failur
 
 @checks(
     [
-        *made(PLAIN, ("vmtl",), **DEFAULT),
-        *made(SPLIT, ("vmtl",), unknown_task="average", **DEFAULT),
+        *made((MultiTaskClassifier,), ("vmtl",), **DEFAULT),
+        *made((TwoTaskRegressor,), ("vmtl",), unknown_task="average", **DEFAULT),
         *made(PLAIN, ("bmtl",), **SMALL),
     ]
 )
@@ -88,6 +88,8 @@ def test_the_default_and_a_deterministic_method(estimator: Any, check: Any) -> N
 @pytest.mark.slow
 @checks(
     [
+        *made((MultiTaskRegressor,), ("vmtl",), **DEFAULT),
+        *made((TwoTaskClassifier,), ("vmtl",), unknown_task="average", **DEFAULT),
         *made(PLAIN, OTHERS, **SMALL),
         *made(PLAIN, OTHER_DEFAULTS, **DEFAULT),
         *made(SPLIT, (*OTHERS, "bmtl"), unknown_task="average", **SMALL),

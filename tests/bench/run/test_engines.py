@@ -9,30 +9,36 @@ import pytest
 
 from helpers.attempts import die, die_once, refuse
 from vmtl.bench.run import engines
-from vmtl.bench.run.engines import ATTEMPTS, Finished, Place, get_engine, local_engine
+from vmtl.bench.run.engines import Finished, Place, get_engine, local_engine
 from vmtl.bench.run.job import Job
 
 JOBS = [Job("digits-domains", 5.0, method, 0, candidates=({"max_steps": 2},), smoke=True) for method in ("bmtl", "stl")]
 
 
-def run(attempt: Callable[..., object], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Finished]:
+def run(
+    attempt: Callable[..., object], folder: Path, monkeypatch: pytest.MonkeyPatch, jobs: list[Job]
+) -> list[Finished]:
     monkeypatch.setattr(engines, "_attempt", attempt)
-    return sorted(local_engine(2)(JOBS, Place(folder), lambda job: None), key=lambda finished: finished.job.method)
+    done = local_engine(len(jobs))(jobs, Place(folder), lambda job: None)
+    return sorted(done, key=lambda finished: finished.job.method)
 
 
-def test_a_process_that_dies_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = run(die_once, tmp_path, monkeypatch)
-    assert [finished.record for finished in done] == [{"method": "bmtl"}, {"method": "stl"}]
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_process_that_dies_is_tried_again(workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run(die_once, tmp_path, monkeypatch, JOBS[:workers])
+    assert [finished.record for finished in done] == [{"method": "bmtl"}, {"method": "stl"}][:workers]
 
 
 def test_a_process_that_always_dies_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for finished in run(die, tmp_path, monkeypatch):
-        assert finished.record is None
-        assert finished.error == f"its process died {ATTEMPTS} times, perhaps for lack of memory"
+    monkeypatch.setattr(engines, "ATTEMPTS", 2)
+    (finished,) = run(die, tmp_path, monkeypatch, JOBS[:1])
+    assert finished.record is None
+    assert finished.error == "its process died 2 times, perhaps for lack of memory"
 
 
 def test_an_error_of_a_job_is_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [finished.error for finished in run(refuse, tmp_path, monkeypatch)] == ["ValueError: this cannot be"] * 2
+    (finished,) = run(refuse, tmp_path, monkeypatch, JOBS[:1])
+    assert finished.error == "ValueError: this cannot be"
 
 
 @pytest.mark.parametrize(

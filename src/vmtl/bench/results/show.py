@@ -42,12 +42,13 @@ def _cost_lines(runs: Sequence[Record], command: str) -> list[str]:
         return ["Nothing has been run yet."]
     versions = ", ".join(f"{name} {number}" for name, number in sorted(runs[0]["versions"].items()))
     seconds, cpu = (sum(run["cost"][name] for run in runs) for name in ("seconds", "cpu_seconds"))
-    peak = max(run["cost"]["peak_mb"] for run in runs)
+    peaks = [run["cost"]["peak_mb"] for run in runs if "peak_mb" in run["cost"]]
+    memory = f"at most {max(peaks):,.0f} MiB of memory each, " if peaks else ""
     machines = sorted({f"{run['host']['platform']}, {run['host']['machine']}" for run in runs})
     return [
         f"Written by `{command}` from {len(runs)} records; do not edit by hand.",
         f"Each job had one thread: {clock(seconds)} of wall-clock time in all jobs together, {clock(cpu)} of CPU time, "
-        f"at most {peak:,.0f} MiB of memory each, on {'; '.join(machines)}.",
+        f"{memory}on {'; '.join(machines)}.",
         f"Versions: {versions}.",
         "Accuracy and ECE are in percent; differences are in points. VMTL's gain over a row is positive where VMTL is "
         "better, also where a lower score is better. Linear rows are scikit-learn's logistic regression or ridge. "

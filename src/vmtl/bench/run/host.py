@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import resource
 import socket
 import sys
 import time
@@ -79,11 +78,16 @@ def _forget_peak() -> None:
         return
 
 
-def _peak_mb() -> float:
-    """Peak resident memory in MiB since ``_forget_peak``, elsewhere since the process began."""
+def _peak_mb() -> float | None:
+    """Peak resident memory in MiB since ``_forget_peak``, elsewhere since the process began; unknown on Windows."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
     except (OSError, StopIteration):
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (2**20 if sys.platform == "darwin" else 1024)
+        pass
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 1024)

@@ -11,9 +11,12 @@ from vmtl import MultiTaskRegressor
 from vmtl._utils.noise import Noise
 from vmtl.config.presets import PRESETS
 from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact.output_prior import OutputPrior
+from vmtl.inference.exact.posterior import solve_regression
+from vmtl.inference.exact.task_covariance import alike
 from vmtl.inference.exact.task_structure import exchangeable
-from vmtl.inference.recipes.exact import solve_and_freeze
-from vmtl.inference.recipes.steps import build_model, relatedness_of
+from vmtl.inference.recipes.exact import freeze_means
+from vmtl.inference.recipes.steps import adopt, build_model, relatedness_of
 from vmtl.inference.strategy import fit
 from vmtl.inference.variational.batches import FullBatch
 from vmtl.methods import METHODS
@@ -21,29 +24,41 @@ from vmtl.model.model import Model
 from vmtl.model.objective import Objective, Scales
 
 SETTINGS = PRESETS["default"].with_options(mixing="mean", relatedness="uniform", latent_dim=6, bayesian_z=False)
+ROWS = toy([20, 15, 25], seed=3).rows()
+SCALE, NOISE = 0.7, 0.4
 
 
 def solved(method: str) -> Model:
-    rows = toy([20, 15, 25], seed=3).rows()
-    structure = exchangeable(3, 0.0 if method == "vbmtl" else ASSUMED.correlation)
-    model = build_model(METHODS[method], SETTINGS, rows, structure, logit_scale=0.7, noise=0.4, seed=0)
-    solution = solve_and_freeze(model, rows, structure)
-    torch.testing.assert_close(model.head.mean.detach(), solution.means)
+    """A model whose levels have the prior of its slopes, which is that of the objective."""
+    correlation = 0.0 if method == "vbmtl" else ASSUMED.correlation
+    structure = exchangeable(3, correlation)
+    shared, own = correlation**0.5 * SCALE, (1 - correlation) ** 0.5 * SCALE
+    prior = OutputPrior(alike(3, correlation), SCALE, task_level=own, shared_level=shared)
+    model = build_model(METHODS[method], SETTINGS, ROWS, structure, logit_scale=SCALE, noise=NOISE, seed=0)
+    solution = solve_regression(ROWS, prior, float(model.likelihood.scale().detach()[0]))
+    adopt(model, solution)
     return model
 
 
 @pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
 def test_the_closed_form_is_the_optimum_of_the_objective(method: str) -> None:
     """With everything alike and mixing weights without noise, the gradient on the means vanishes."""
-    model, rows = solved(method), toy([20, 15, 25], seed=3).rows()
-    assert not any(p.requires_grad for p in (model.head.mean, *model.likelihood.parameters()))
-    model.head.mean.requires_grad_(True)
-    batch, noise = FullBatch(rows).draw(None), Noise(0, torch.device("cpu"), torch.float64)
-    objective = Objective(model, rows)
+    model = solved(method)
+    batch, noise = FullBatch(ROWS).draw(None), Noise(0, torch.device("cpu"), torch.float64)
+    objective = Objective(model, ROWS)
     loss = objective.loss(objective.terms(batch, 1.0, noise), Scales(0.0, 1.0, 0.0))
     (gradient,) = torch.autograd.grad(loss, [model.head.mean])
     size = float(loss.detach())
     assert gradient.abs().max() < 1e-6 * max(1.0, abs(size))
+
+
+@pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
+def test_refining_trains_widths_only(method: str) -> None:
+    model = solved(method)
+    freeze_means(model)
+    trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    assert "head.log_scale" in trained
+    assert not any(name.startswith(("head.mean", "likelihood", "mixing")) for name in trained)
 
 
 def test_only_methods_with_a_mixture_may_share() -> None:

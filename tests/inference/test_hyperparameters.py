@@ -8,8 +8,10 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 import torch
 
-from vmtl.inference.exact.task_structure import structure_of
+from vmtl.inference.exact.task_covariance import AlikeCovariance
+from vmtl.inference.exact.task_structure import alike_structure, structure_of
 from vmtl.inference.hyperparameters import Hyperparameters
+from vmtl.model.mixing import MAX_TASKS
 
 BETWEEN = torch.tensor([[1, 0.5, 0.3], [0.5, 1, 0.6], [0.3, 0.6, 1]], dtype=torch.float64)
 STRUCTURE = replace(
@@ -26,7 +28,8 @@ FULL = Hyperparameters(
     standardise=False,
     correlation=0.8,
     scale=3.0,
-    bias=0.3,
+    unit=1.8,
+    task_level=0.3,
     logit_scale=1.5,
     width_factor=0.6,
     learning_rate_factor=1.0,
@@ -65,6 +68,18 @@ def test_a_structure_without_its_parts_is_refused(name: str) -> None:
     tensors = {key: value for key, value in FULL.to_tensors().items() if key != name}
     with pytest.raises(ValueError, match=f"^the structure has no {name}$"):
         Hyperparameters.from_file({}, tensors, 3)
+
+
+def test_of_thousands_of_tasks_there_is_no_table() -> None:
+    """Neither alpha nor B; what each task has of its own is there."""
+    n_tasks = MAX_TASKS + 1
+    given = Hyperparameters(structure=alike_structure(AlikeCovariance(n_tasks, 0.3)))
+    assert given.to_tensors().keys() == {"sharing", "variance"}
+    again = Hyperparameters.from_file({}, given.to_tensors(), n_tasks)
+    assert again.structure is not None
+    assert again.structure.alpha is again.structure.covariance is None
+    with pytest.raises(ValueError, match="^the structure has no variance$"):
+        Hyperparameters.from_file({}, {"sharing": given.to_tensors()["sharing"]}, n_tasks)
 
 
 def test_they_cannot_be_changed() -> None:

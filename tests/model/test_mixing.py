@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vmtl._utils.noise import Noise
-from vmtl.model.mixing import Mixing, mixing_weights, renormalise
+from vmtl.model.mixing import MAX_TASKS, Mixing, mixing_weights, renormalise
 
 NOISE = Noise(0, torch.device("cpu"), torch.float64)
 
@@ -85,3 +85,15 @@ def test_modes() -> None:
     torch.testing.assert_close(mean.sample(0.1, NOISE.gumbel), 0.5 * (1 - torch.eye(3, dtype=torch.float64)))
     gumbel = Mixing(3, "gumbel").double()
     assert not torch.equal(gumbel.sample(0.5, NOISE.gumbel), gumbel.sample(0.5, NOISE.gumbel))
+
+
+@pytest.mark.parametrize("mode", ["gumbel", "learnable", "mean"])
+def test_thousands_of_tasks_have_no_table_and_are_even(mode: str) -> None:
+    n_tasks = MAX_TASKS + 1
+    mixing = Mixing(n_tasks, mode)
+    assert sum(tensor.numel() for tensor in mixing.state_dict().values()) == 0
+    for alpha in (mixing.probabilities(), mixing.sample(0.5, NOISE.gumbel)):
+        assert (alpha.diagonal() == 0).all()
+        even = torch.full((n_tasks,), 1 / MAX_TASKS)
+        torch.testing.assert_close(alpha.amax(1), even, atol=1e-8, rtol=0)
+        torch.testing.assert_close(alpha.sum(1), torch.ones(n_tasks), atol=1e-4, rtol=0)

@@ -14,15 +14,19 @@ from helpers.toys import SMALL, build, toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.inference.exact import calibration
 from vmtl.inference.exact.calibration import (
-    TrainingLogits,
+    MAX_NEUTRAL,
+    TYPICAL_WIDTH,
     calibrate_classifier,
     calibrate_regression,
     calibrate_trained_classifier,
-    explained_variance,
 )
+from vmtl.inference.exact.output_prior import OutputPrior
+from vmtl.inference.exact.task_covariance import alike
+from vmtl.inference.exact.training_moments import TrainingMoments, task_mean
 from vmtl.inference.features.maps import apply_map
 from vmtl.inference.prediction import SHRINKAGE
-from vmtl.model.logits import logit_moments
+
+PRIOR = OutputPrior(alike(3, 0.0), scale=1.0, task_level=0.3)
 
 
 def test_noise_of_tasks_depends_on_relative_weights_only():
@@ -45,7 +49,7 @@ def test_a_classifier_too_sure_of_itself_is_taken_back(method: str) -> None:
     task = np.arange(300) % 3
     label = np.where(rng.random(300) < 0.5, (x @ rng.normal(size=4) > 0).astype(int), rng.integers(0, 2, 300))
     train = np.arange(300) < 120
-    model = MultiTaskClassifier(method, random_state=0, max_steps=60).fit(x[train], label[train], tasks=task[train])
+    model = MultiTaskClassifier(method, random_state=0).fit(x[train], label[train], tasks=task[train])
     rows = toy([40, 40, 40], classes=2).rows(torch.float32)
     rows = replace(rows, x=torch.as_tensor(x[train], dtype=torch.float32), y=torch.as_tensor(label[train]))
     rows = replace(rows, task=torch.as_tensor(task[train]))
@@ -54,21 +58,12 @@ def test_a_classifier_too_sure_of_itself_is_taken_back(method: str) -> None:
     fitted.model.log_logit_scale += np.log(4)
     before = log_loss(label[~train], model._make_predictor().classes(x[~train], task[~train]).probabilities)
     scale = float(fitted.model.logit_scale)
-    factors = calibrate_classifier(fitted.model, features, torch.eye(3, dtype=torch.float64))
+    moments = TrainingMoments.of(fitted.model, features)
+    factors = calibrate_classifier(fitted.model, features, PRIOR, moments)
     after = log_loss(label[~train], model._make_predictor().classes(x[~train], task[~train]).probabilities)
     assert float(fitted.model.logit_scale) < 0.7 * scale
     assert factors.log_scale == pytest.approx(float(fitted.model.logit_scale.log()) - np.log(scale), abs=1e-5)
     assert after < before
-
-
-def test_duplicates_and_weights_are_the_same_to_the_correction() -> None:
-    rows = toy([8, 9, 7], classes=3, seed=2)
-    again = np.r_[np.arange(24), [0, 5, 9]]
-    weight = np.ones(24)
-    weight[[0, 5, 9]] = 2
-    twice = MultiTaskClassifier(random_state=0, max_steps=5).fit(rows.X[again], rows.y[again], tasks=rows.task[again])
-    once = MultiTaskClassifier(random_state=0, max_steps=5).fit(rows.X, rows.y, tasks=rows.task, sample_weight=weight)
-    assert float(once._fitted.model.logit_scale) == pytest.approx(float(twice._fitted.model.logit_scale), rel=1e-5)
 
 
 def test_the_correction_knows_the_variance_that_predictions_will_have(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,34 +76,51 @@ def test_the_correction_knows_the_variance_that_predictions_will_have(monkeypatc
     monkeypatch.setattr(calibration, "leave_one_out_logits", lambda kernel, logits, *more: logits)
     monkeypatch.setattr(calibration, "FACTOR_RANGE", 0.0)
     monkeypatch.setattr(calibration, "WIDTHS", (-1.0,))
-    calibrate_classifier(model, rows, torch.eye(3, dtype=torch.float64))
-    with torch.no_grad():
-        q_w, scale = model.q_w(), model.logit_scale
-        moments = logit_moments(model.encoder(rows.x[:, None], rows.task), q_w.at(rows.task))
-        shrunk = scale * moments.mean / (1 + SHRINKAGE * scale**2 * moments.variance).sqrt()
-    torch.testing.assert_close(tried[0], shrunk[:, 0])
+    calibrate_classifier(model, rows, PRIOR, TrainingMoments.of(model, rows))
+    moments = TrainingMoments.of(model, rows)  # of the calibrated model
+    shrunk = moments.mean / (1 + SHRINKAGE * moments.variance).sqrt()
+    torch.testing.assert_close(tried[0], shrunk, atol=1e-8, rtol=0)
 
 
-def test_training_logits_are_those_of_each_row_in_its_order() -> None:
-    weight = np.ones(31)
-    weight[4] = 0
-    rows = toy([12, 9, 10], classes=3).rows(weight=weight)
-    order = torch.randperm(31, generator=torch.Generator().manual_seed(0))
-    model, rows = build("vmtl", rows, replace(SMALL, encoder="linear")), rows.take(order)
-    with torch.no_grad():
-        logits = TrainingLogits.of(model, rows)
-        moments = logit_moments(model.encoder(rows.x[:, None], rows.task), model.q_w().at(rows.task))
-    counted = rows.weight > 0
-    torch.testing.assert_close(logits.mean, model.logit_scale * moments.mean[counted, 0])
-    torch.testing.assert_close(logits.variance, model.logit_scale**2 * moments.variance[counted, 0])
-    assert (logits.variance_of_z < logits.variance).all()
+@pytest.mark.parametrize("size", [0.1, 1.0, 3.0])
+def test_the_neutral_factor_keeps_the_size_of_the_logits(size: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    mean = torch.randn(50, 3, generator=generator, dtype=torch.float64)
+    variance = size * 0.2 * torch.rand(50, 3, generator=generator, dtype=torch.float64)
+    a = np.exp(calibration._neutral_factor(mean, variance))
+    shrunk = a * mean / (1 + a**2 * variance).sqrt()
+    if a < np.exp(MAX_NEUTRAL):
+        assert float(shrunk.square().sum()) == pytest.approx(float(mean.square().sum()), rel=1e-2)
+    else:  # at the bound it is not made up for
+        assert float(shrunk.square().sum()) < float(mean.square().sum())
+
+
+def test_the_neutral_factor_of_nothing_is_one() -> None:
+    mean, nothing = torch.ones(4, 2, dtype=torch.float64), torch.zeros(4, 2, dtype=torch.float64)
+    assert calibration._neutral_factor(mean, nothing) == pytest.approx(0, abs=1e-12)
+    assert calibration._neutral_factor(nothing, mean) == 0
+    assert calibration._neutral_factor(mean, 1e9 * mean) == MAX_NEUTRAL
+
+
+def test_of_many_rows_none_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mode keeps its confidence: the widths are typical ones, the scale makes up for them."""
+    rows = toy([12, 9, 10], classes=3, spread=1.5).rows()
+    model = build("vmtl", rows, replace(SMALL, encoder="linear", sharing=None))
+    before = TrainingMoments.of(model, rows)
+    monkeypatch.setattr(calibration, "MAX_ROWS", 30)
+    monkeypatch.setattr(calibration, "leave_one_out_logits", None)
+    factors = calibrate_classifier(model, rows, PRIOR, before)
+    assert factors.log_width == TYPICAL_WIDTH
+    after = TrainingMoments.of(model, rows)
+    shrunk = after.mean / (1 + SHRINKAGE * after.variance).sqrt()
+    assert float(shrunk.square().mean()) == pytest.approx(float(before.mean.square().mean()), rel=0.02)
 
 
 def test_a_trained_classifier_keeps_its_widths() -> None:
     rows = toy([12, 9, 10], classes=3, spread=3.0).rows()
     model = build("vbmtl", rows, replace(SMALL, encoder="linear", logit_scale=40.0))
     widths = model.head.log_scale.detach().clone()
-    factors = calibrate_trained_classifier(model, rows, torch.eye(3, dtype=torch.float64))
+    factors = calibrate_trained_classifier(model, rows, PRIOR)
     assert torch.equal(model.head.log_scale, widths)
     assert factors.log_width == 0
     assert float(model.logit_scale) == pytest.approx(40 * np.exp(factors.log_scale))
@@ -118,8 +130,23 @@ def test_noise_and_model_variance_add_up_to_the_errors() -> None:
     rows = toy([30, 40, 20]).rows()
     model = build("vmtl", rows, replace(SMALL, encoder="linear", logit_scale=0.1))
     residuals = torch.linspace(-2, 2, 90, dtype=torch.float64)
-    calibrate_regression(model, rows, residuals)
+    moments = TrainingMoments.of(model, rows)
+    calibrate_regression(model, rows, residuals, moments)
     with torch.no_grad():
-        total = explained_variance(model, rows) + (model.likelihood.scale() - model.likelihood.floor).square()
+        noise = (model.likelihood.scale() - model.likelihood.floor).square()
+    total = task_mean(rows, moments.variance[:, 0]) + noise
     square = torch.zeros(3, dtype=torch.float64).index_add(0, rows.task, residuals.square())
     torch.testing.assert_close(total, calibration.error_variances(square, rows.task_weight), rtol=1e-6, atol=1e-9)
+
+
+def test_errors_of_many_rows_are_what_is_left_in_training_without_their_own_part() -> None:
+    """y - f over 1 - h is the leave-one-out error of least squares, h = the variance of f over that of the noise."""
+    rows = toy([30, 40, 20]).rows()
+    one, other = (build("vmtl", rows, replace(SMALL, encoder="linear", logit_scale=0.1)) for _ in range(2))
+    moments = TrainingMoments.of(one, rows)
+    with torch.no_grad():
+        h = moments.variance[:, 0] / one.likelihood.scale()[rows.task].square()
+    assert 0 < float(h.min()) < float(h.max()) < calibration.MAX_LEVERAGE
+    calibrate_regression(one, rows, (rows.y - moments.mean[:, 0]) / (1 - h), moments)
+    calibrate_regression(other, rows, None, moments)
+    torch.testing.assert_close(other.likelihood.scale(), one.likelihood.scale(), atol=1e-8, rtol=0)

@@ -66,21 +66,23 @@ def test_what_few_rows_found_is_improved_on_more(classes, monkeypatch):
     few, seen = rows.take(subsample_rows(rows, 30, 0)), []
     climbs = []
 
-    def climb(seen_rows, standardise, start=None, real=kernel_selection._climb):
-        seen.append((len(seen_rows.y), start))
-        climbs.append(real(seen_rows, standardise, start))
+    def climb(score, steps, rate, start=None, real=kernel_selection._climb):
+        seen.append((len(score.target), start))
+        climbs.append(real(score, steps, rate, start))
         return climbs[-1]
 
     monkeypatch.setattr(kernel_selection, "_climb", climb)
     chosen = select_kernel(rows, 0)
-    first, last = min(climbs[:2], key=lambda peak: peak.loss), climbs[2]
-    assert seen == [(30, None), (30, None), (100, first)]
+    first, next_, last = min(climbs[:2], key=lambda peak: peak.loss), *climbs[2:]
+    assert seen == [(30, None), (30, None), (30, first), (100, next_)]
     assert chosen is last.selection
+    assert next_.loss <= first.loss
     score = LeaveOneOutScore(rows.take(subsample_rows(rows, 100, 0)), chosen.standardise)
-    assert last.loss < float(score(first.log_shares, first.numbers).loss)
+    assert last.loss < float(score(next_.log_shares, next_.numbers).loss)
     seen.clear()
+    climbs.clear()
     select_kernel(few, 0)
-    assert seen == [(30, None), (30, None)]
+    assert seen == [(30, None), (30, None), (30, min(climbs[:2], key=lambda peak: peak.loss))]
 
 
 @pytest.mark.parametrize("classes", [0, 3])
@@ -111,6 +113,10 @@ def test_what_is_assumed_does_not_depend_on_the_rows():
     assert assume_kernel(toy([5, 5], classes=2).rows(), 0) is assume_kernel(problem(0.5, True), 1) is ASSUMED
     assert ASSUMED.logit_scale(3.0) == 3.0
     assert sum(ASSUMED.named_shares().values()) == pytest.approx(1)
+
+
+def test_the_signal_is_in_units_of_the_noise():
+    assert replace(ASSUMED, scale=3.0, noise=0.5).signal_to_noise == 6.0
 
 
 def test_the_bias_has_prior_variance_one_on_the_scaled_features():

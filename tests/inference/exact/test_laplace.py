@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
+from torch.distributions import MultivariateNormal
 from torch.nn import functional as F
 
 from vmtl.inference.exact import laplace
-from vmtl.inference.exact.laplace import leave_one_out_logits, posterior_blocks, posterior_mode
+from vmtl.inference.exact.laplace import (
+    Mode,
+    leave_one_out_logits,
+    left_out_log_likelihood,
+    log_evidence,
+    posterior_blocks,
+    posterior_mode,
+)
 
 
 def problem(n: int = 40, classes: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -20,26 +28,91 @@ def problem(n: int = 40, classes: int = 3, seed: int = 0) -> tuple[torch.Tensor,
     return torch.as_tensor(x), torch.as_tensor(y), torch.as_tensor(rng.integers(1, 4, n).astype(float))
 
 
-def test_the_mode_is_that_of_penalised_logistic_regression():
-    x, y, weight = problem()
-    found, _ = posterior_mode(x @ x.T, y, 3, weight)
-    model = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-10, max_iter=5000)
+@pytest.mark.parametrize(("classes", "variance"), [(2, 2.0), (3, 1.0)])
+def test_the_mode_is_that_of_penalised_logistic_regression(classes, variance):
+    """Of two classes scikit-learn has one set of weights, for the difference of the logits: of twice the variance."""
+    x, y, weight = problem(classes=classes)
+    found, _ = posterior_mode(x @ x.T, y, classes, weight)
+    model = LogisticRegression(C=variance, fit_intercept=False, tol=1e-10, max_iter=5000)
     model.fit(x.numpy(), y.numpy(), sample_weight=weight.numpy())
-    expected = torch.as_tensor(x.numpy() @ model.coef_.T)
-    torch.testing.assert_close(found.softmax(-1), expected.softmax(-1), atol=1e-5, rtol=0)
+    expected = torch.as_tensor(model.predict_proba(x.numpy()))
+    torch.testing.assert_close(found.softmax(-1), expected, atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0, 40.0])
 @pytest.mark.parametrize("size", [5, 60])
-def test_the_mode_solves_its_own_equation(scale, size):
+def test_the_mode_solves_its_own_equation(classes, scale, size):
     """f = K a and a = weight (y - softmax(f)), also where the kernel has no inverse or the scale is large."""
-    _, y, weight = problem()
+    _, y, weight = problem(classes=classes)
     x = torch.as_tensor(np.random.default_rng(1).normal(size=(40, size)))
     kernel = scale**2 * (x @ x.T)
-    logits, solved = posterior_mode(kernel, y, 3, weight)
+    logits, solved = posterior_mode(kernel, y, classes, weight)
     torch.testing.assert_close(logits, kernel @ solved, rtol=0, atol=1e-3)
-    own = weight[:, None] * (F.one_hot(y, 3) - logits.softmax(-1))
+    own = weight[:, None] * (F.one_hot(y, classes) - logits.softmax(-1))
     torch.testing.assert_close(x.T @ solved, x.T @ own, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+def test_newton_finds_what_the_search_of_many_classes_finds(scale):
+    x, y, weight = problem(classes=2)
+    kernel = scale**2 * (x @ x.T + torch.eye(40))
+    newton, search = posterior_mode(kernel, y, 2, weight), laplace._lbfgs(kernel, y, 2, weight, None)
+    torch.testing.assert_close(newton.logits, search.logits, rtol=0, atol=1e-3)
+    torch.testing.assert_close(newton.solution, search.solution, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("other", [0.01, 30.0])
+def test_where_the_search_begins_does_not_matter(classes, other):
+    x, y, weight = problem(classes=classes)
+    kernel = x @ x.T + torch.eye(40)
+    near = posterior_mode(other * kernel, y, classes, weight).solution
+    again, alone = posterior_mode(kernel, y, classes, weight, near), posterior_mode(kernel, y, classes, weight)
+    torch.testing.assert_close(again.logits, alone.logits, rtol=0, atol=1e-3)
+
+
+# ------------------------------------------------------------------ evidence
+
+
+def log_joint(f, inverse, y, weight):
+    """log p(labels | f) - 1/2 f' K^-1 f of logits f (n, C)."""
+    return -weight @ F.cross_entropy(f, y, reduction="none") - 0.5 * torch.einsum("nc,nm,mc->", f, inverse, f)
+
+
+def test_the_evidence_of_two_classes_is_laplaces_approximation():
+    """log p(f) p(y | f) at the mode - 1/2 log |K x curvature|, the curvature of all logits by autograd."""
+    x, y, weight = problem(6, 2)
+    kernel = x @ x.T + 0.5 * torch.eye(6)
+    mode = posterior_mode(kernel, y, 2, weight)
+    inverse = torch.linalg.inv(kernel)
+    hessian = torch.autograd.functional.hessian(lambda f: log_joint(f, inverse, y, weight), mode.logits)
+    both = torch.kron(kernel.contiguous(), torch.eye(2, dtype=torch.float64))
+    volume = torch.linalg.slogdet(-both @ hessian.reshape(12, 12)).logabsdet
+    expected = float(log_joint(mode.logits, inverse, y, weight) - 0.5 * volume)
+    assert log_evidence(kernel, mode, y, weight) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(("scale", "error"), [(0.2, 0.005), (0.5, 0.02), (1.0, 0.06)])
+def test_the_evidence_of_two_rows_is_near_the_integral(scale, error):
+    """By a grid over the two differences of logits, d ~ N(0, 2 K); what Laplace's approximation errs by is known."""
+    kernel = scale**2 * torch.tensor([[1.0, 0.6], [0.6, 1.5]], dtype=torch.float64)
+    y, weight = torch.tensor([1, 0]), torch.tensor([1.0, 2.0], dtype=torch.float64)
+    axis = torch.linspace(-9, 9, 400, dtype=torch.float64) * scale * 2
+    d = torch.cartesian_prod(axis, axis)
+    prior = MultivariateNormal(torch.zeros(2, dtype=torch.float64), 2 * kernel)
+    log_p = prior.log_prob(d) + F.logsigmoid(d * (2 * y - 1)) @ weight
+    integral = float(log_p.logsumexp(0) + 2 * torch.log(axis[1] - axis[0]))
+    found = log_evidence(kernel, posterior_mode(kernel, y, 2, weight), y, weight)
+    assert found == pytest.approx(integral, abs=error)
+
+
+def test_outputs_without_variance_have_the_evidence_of_a_coin():
+    _, y, weight = problem(classes=3)
+    kernel, nothing = 1e-12 * torch.eye(40, dtype=torch.float64), torch.zeros(40, 3, dtype=torch.float64)
+    coin = -float(weight.sum()) * np.log(3)
+    assert log_evidence(kernel, Mode(nothing, nothing), y, weight) == pytest.approx(coin, abs=1e-6)
+    assert left_out_log_likelihood(kernel, Mode(nothing, nothing), y, weight) == pytest.approx(coin, abs=1e-6)
 
 
 @pytest.mark.parametrize(("classes", "shared", "tolerance"), [(2, False, 0.05), (3, False, 0.25), (3, True, 0.5)])
@@ -59,7 +132,10 @@ def test_left_out_predictions_are_close_to_refitting(classes, shared, tolerance,
     score = {name: float(F.cross_entropy(v, y)) for name, v in [("seen", seen), ("moved", moved), ("true", refitted)]}
     assert score["seen"] < score["true"] - 0.05
     assert abs(score["moved"] - score["true"]) < tolerance * (score["true"] - score["seen"])
-    if not shared:
+    if shared:
+        total = left_out_log_likelihood(kernel, Mode(seen, seen), y, weight)
+        assert total == pytest.approx(-float(weight @ F.cross_entropy(moved, y, reduction="none")), abs=1e-8)
+    else:
         assert np.corrcoef(moved.flatten(), refitted.flatten())[0, 1] > 0.995
 
 

@@ -9,7 +9,14 @@ import pytest
 import torch
 
 from helpers.toys import toy
-from vmtl.inference.exact.leave_one_out import CLASSES, SCALE_RANGE, TARGETS, LeaveOneOutScore, belief_of
+from vmtl.inference.exact.leave_one_out import (
+    CLASSES,
+    SCALE_RANGE,
+    TARGETS,
+    LeaveOneOutScore,
+    belief_of,
+    solve_with_diagonal,
+)
 from vmtl.inference.features.candidate_kernels import CANDIDATES
 
 
@@ -48,6 +55,21 @@ def test_the_gradient_is_that_of_finite_differences(classes):
     score = LeaveOneOutScore(toy([5, 7, 4], classes=classes).rows(), standardise=True)
     shares, numbers = score.belief.shares().log(), torch.tensor([1.0, -1.0, -0.5, 1.5], dtype=torch.float64)
     assert torch.autograd.gradcheck(lambda s, n: score(s, n).loss, (shares.requires_grad_(), numbers.requires_grad_()))
+
+
+def test_solutions_and_the_diagonal_of_the_inverse_have_their_slopes():
+    generator = torch.Generator().manual_seed(0)
+    half = torch.randn(5, 5, generator=generator, dtype=torch.float64).requires_grad_()
+    target = torch.randn(5, 2, generator=generator, dtype=torch.float64)
+
+    def solve(half):
+        return solve_with_diagonal(half @ half.T + torch.eye(5), target)
+
+    matrix = (half @ half.T + torch.eye(5)).detach()
+    solved, diagonal = solve_with_diagonal(matrix, target)
+    torch.testing.assert_close(solved, torch.linalg.solve(matrix, target), atol=1e-10, rtol=0)
+    torch.testing.assert_close(diagonal, torch.linalg.inv(matrix).diagonal(), atol=1e-10, rtol=0)
+    assert torch.autograd.gradcheck(solve, half)
 
 
 def test_evaluations_do_not_remember_each_other():

@@ -9,19 +9,17 @@ import pytest
 import torch
 from torch import Tensor
 from torch.distributions import MultivariateNormal
-from vmtl.inference.exact.strength import mean_correlation, weaken
 
 from helpers.toys import toy
 from vmtl import MultiTaskClassifier
 from vmtl.data.rows import Rows
 from vmtl.datasets import make_task_groups
-from vmtl.inference.exact import task_structure
-from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact import task_covariance, task_structure
+from vmtl.inference.exact.task_covariance import AlikeCovariance, DenseCovariance, TaskCovariance
 from vmtl.inference.exact.task_structure import (
-    WeightPrior,
+    alike_structure,
     conditional,
     exchangeable,
-    infer_prior,
     infer_structure,
     resemblance,
     structure_of,
@@ -99,7 +97,11 @@ def test_tasks_all_alike_have_the_closed_form(n_tasks: int, rho: float) -> None:
     torch.testing.assert_close(structure.alpha, even)
     torch.testing.assert_close(structure.sharing, torch.full((n_tasks,), r, dtype=torch.float64))
     torch.testing.assert_close(structure.variance, torch.full((n_tasks,), 1 - r * rho, dtype=torch.float64))
-    assert mean_correlation(structure.covariance) == pytest.approx(rho)
+    assert DenseCovariance(structure.covariance).correlation == pytest.approx(rho)
+    without_table = alike_structure(AlikeCovariance(n_tasks, rho))
+    assert without_table.alpha is without_table.covariance is None
+    torch.testing.assert_close(without_table.sharing, structure.sharing)
+    torch.testing.assert_close(without_table.variance, structure.variance)
 
 
 def test_many_structures_at_once_are_the_same_as_one_by_one() -> None:
@@ -121,7 +123,6 @@ def test_independent_tasks_and_one_task_share_nothing() -> None:
         assert structure.sharing.tolist() == [0.0] * n_tasks
         assert structure.variance.tolist() == [1.0] * n_tasks
     assert structure_of(torch.eye(1, dtype=torch.float64)).alpha.tolist() == [[0.0]]
-    assert mean_correlation(torch.eye(1)) == 0
 
 
 def test_resemblance_is_a_softmax_of_distances() -> None:
@@ -135,11 +136,31 @@ def test_resemblance_is_a_softmax_of_distances() -> None:
 # ------------------------------------------------------------------ inference
 
 
+def matrix_of(covariance: TaskCovariance) -> Tensor:
+    assert isinstance(covariance, DenseCovariance)
+    return covariance.matrix
+
+
+@pytest.mark.parametrize("limit", ["MAX_PLACED", "MAX_TABLE"])
+def test_many_tasks_count_as_alike(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without positions beyond some hundreds, without a table beyond a thousand."""
+    rows, uniform = group_rows(12), infer_structure(group_rows(12), "uniform", 0)
+    monkeypatch.setattr(task_structure, "MAX_PLACED", 5)
+    if limit == "MAX_TABLE":
+        monkeypatch.setattr(task_covariance, "MAX_TABLE", 5)
+    found = infer_structure(rows, "averaged", 0)
+    assert found.positions is None
+    assert isinstance(found.covariance, DenseCovariance if limit == "MAX_PLACED" else AlikeCovariance)
+    assert found.covariance.correlation == pytest.approx(uniform.covariance.correlation)
+    structure = found.structure(0.5)
+    torch.testing.assert_close(structure.sharing, uniform.structure(0.5).sharing)
+
+
 def test_what_may_be_shared_decides() -> None:
     rows = group_rows(20)
     eye = torch.eye(6, dtype=torch.float64)
     independent = infer_structure(rows, "independent", 0)
-    assert torch.equal(independent.covariance, eye)
+    assert torch.equal(matrix_of(independent.covariance), eye)
     uniform = infer_structure(rows, "uniform", 0).structure()
     between = uniform.covariance[~eye.bool()]
     torch.testing.assert_close(between, between[:1].expand(30))
@@ -238,43 +259,13 @@ def test_inference_does_not_depend_on_the_names_of_tasks() -> None:
     torch.testing.assert_close(other.sharing[order], one.sharing, atol=1e-3, rtol=0)
 
 
-def test_a_regression_keeps_the_scale_of_its_kernel_and_chooses_its_strength() -> None:
-    rows = group_rows(40, classes=0)
-    prior = infer_prior(rows, ASSUMED, "averaged", 0)
-    assert isinstance(prior, WeightPrior)
-    assert prior.scale == ASSUMED.scale
-    assert prior.correlation == pytest.approx(mean_correlation(prior.structure.covariance))
-    unweakened = infer_structure(rows, "averaged", 0).covariance
-    assert prior.correlation <= mean_correlation(unweakened)
-
-
-def test_a_constant_target_stays_finite() -> None:
-    rows = group_rows(10, classes=0)
-    constant = Rows(rows.x, torch.zeros_like(rows.y), rows.task, rows.weight, 6, 1, False)
-    assert infer_prior(constant, ASSUMED, "averaged", 0).structure.covariance.isfinite().all()
-
-
-def test_a_classifier_chooses_scale_and_strength_under_the_structure(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Tensor] = []
-
-    def choose(rows: Rows, kernel: object, covariance: Tensor, seed: int) -> tuple[float, float]:
-        given.append(covariance)
-        return 0.8, 2.5
-
-    monkeypatch.setattr(task_structure, "choose_strength", choose)
-    prior = infer_prior(group_rows(10), ASSUMED, "averaged", 0)
-    assert prior.scale == 2.5
-    assert torch.equal(weaken(given[0], 0.8), prior.structure.covariance)
-    assert prior.correlation == pytest.approx(0.8 * mean_correlation(given[0]))
-
-
 def test_groups_are_found_and_the_adversary_is_ignored() -> None:
     """Two groups of five, one unrelated task and one with flipped labels; two draws."""
     inside, received = [], []
     for seed in range(2):
         drawn = make_task_groups(seed)
         problem, train, group = drawn.problem, drawn.split.train, drawn.group
-        model = MultiTaskClassifier(max_steps=2, random_state=0)
+        model = MultiTaskClassifier(random_state=0)
         model.fit(problem.X[train], problem.y[train], tasks=problem.tasks[train])
         names = list(problem.task_names)
         alpha = model.alpha_.loc[names, names].to_numpy()

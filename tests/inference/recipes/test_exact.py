@@ -12,10 +12,12 @@ from vmtl._utils.noise import Noise
 from vmtl.config.presets import PRESETS
 from vmtl.datasets import load_digits_domains
 from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import solve_regression
+from vmtl.inference.exact.task_covariance import alike
 from vmtl.inference.exact.task_structure import exchangeable
-from vmtl.inference.recipes.exact import left_out_scores, solve_and_freeze
-from vmtl.inference.recipes.steps import build_model, relatedness_of
+from vmtl.inference.recipes.exact import calibrate, freeze_means
+from vmtl.inference.recipes.steps import adopt, build_model, relatedness_of
 from vmtl.inference.strategy import fit
 from vmtl.inference.variational.batches import FullBatch
 from vmtl.methods import METHODS
@@ -23,29 +25,41 @@ from vmtl.model.model import Model
 from vmtl.model.objective import Objective, Scales
 
 SETTINGS = PRESETS["default"].with_options(mixing="mean", relatedness="uniform", latent_dim=6, bayesian_z=False)
+ROWS = toy([20, 15, 25], seed=3).rows()
+SCALE, NOISE = 0.7, 0.4
 
 
 def solved(method: str) -> Model:
-    rows = toy([20, 15, 25], seed=3).rows()
-    structure = exchangeable(3, 0.0 if method == "vbmtl" else ASSUMED.correlation)
-    model = build_model(METHODS[method], SETTINGS, rows, structure, logit_scale=0.7, noise=0.4, seed=0)
-    solution = solve_and_freeze(model, rows, structure)
-    torch.testing.assert_close(model.head.mean.detach(), solution.means)
+    """A model whose levels have the prior of its slopes, which is that of the objective."""
+    correlation = 0.0 if method == "vbmtl" else ASSUMED.correlation
+    structure = exchangeable(3, correlation)
+    shared, own = correlation**0.5 * SCALE, (1 - correlation) ** 0.5 * SCALE
+    prior = OutputPrior(alike(3, correlation), SCALE, task_level=own, shared_level=shared)
+    model = build_model(METHODS[method], SETTINGS, ROWS, structure, logit_scale=SCALE, noise=NOISE, seed=0)
+    solution = solve_regression(ROWS, prior, float(model.likelihood.scale().detach()[0]))
+    adopt(model, solution)
     return model
 
 
 @pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
 def test_the_closed_form_is_the_optimum_of_the_objective(method: str) -> None:
     """With everything alike and mixing weights without noise, the gradient on the means vanishes."""
-    model, rows = solved(method), toy([20, 15, 25], seed=3).rows()
-    assert not any(p.requires_grad for p in (model.head.mean, *model.likelihood.parameters()))
-    model.head.mean.requires_grad_(True)
-    batch, noise = FullBatch(rows).draw(None), Noise(0, torch.device("cpu"), torch.float64)
-    objective = Objective(model, rows)
+    model = solved(method)
+    batch, noise = FullBatch(ROWS).draw(None), Noise(0, torch.device("cpu"), torch.float64)
+    objective = Objective(model, ROWS)
     loss = objective.loss(objective.terms(batch, 1.0, noise), Scales(0.0, 1.0, 0.0))
     (gradient,) = torch.autograd.grad(loss, [model.head.mean])
     size = float(loss.detach())
     assert gradient.abs().max() < 1e-6 * max(1.0, abs(size))
+
+
+@pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
+def test_refining_trains_widths_only(method: str) -> None:
+    model = solved(method)
+    freeze_means(model)
+    trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    assert "head.log_scale" in trained
+    assert not any(name.startswith(("head.mean", "likelihood", "mixing")) for name in trained)
 
 
 def test_only_methods_with_a_mixture_may_share() -> None:
@@ -111,17 +125,17 @@ def test_scores_of_left_out_rows_are_those_of_a_fit_without_them() -> None:
     """A regression: the mean without each row, one solution after the other, over the deviation that is predicted."""
     rows, structure = toy([8, 6, 7], seed=3).rows(), exchangeable(3, 0.6)
     model = build_model(METHODS["vmtl"], SETTINGS, rows, structure, logit_scale=0.7, noise=0.4, seed=0)
-    solution = solve_and_freeze(model, rows, structure)
-    found = left_out_scores(model, rows, solution, None)
-    scale, noise = float(model.logit_scale), model.likelihood.scale()  # type: ignore[operator]
-    q_w = model.q_w()
+    prior = OutputPrior(alike(3, 0.6), 0.7, 0.3)
+    solution = solve_regression(rows, prior, 0.4)
+    adopt(model, solution)
+    _, found = calibrate(model, rows, prior, solution)
+    noise, q_w = model.likelihood.scale(), model.q_w()  # type: ignore[operator]
     for n in range(len(rows.y)):
         others = rows.take(torch.tensor([i for i in range(len(rows.y)) if i != n]))
         t = int(rows.task[n])
-        z = model.encoder(rows.x[n][None, None], rows.task[n][None]).mean[0, 0]
-        x = torch.cat([z, torch.ones(1, dtype=z.dtype)])
-        without = solve_regression(others, structure.covariance, scale, float(noise[0])).means
-        mean, variance = scale * without[t, 0] @ x, scale**2 * q_w.variance[t, 0] @ x.square()
+        x = torch.cat([rows.x[n], torch.ones(1, dtype=rows.x.dtype)])
+        mean = solve_regression(others, prior, 0.4).weights[t, 0] @ x
+        variance = 0.7**2 * q_w.variance[t, 0] @ x.square()
         expected = (rows.y[n] - mean).abs() / (noise[t].square() + variance).sqrt()
         assert float(found.score[n]) == pytest.approx(float(expected), rel=1e-6, abs=1e-9)
 

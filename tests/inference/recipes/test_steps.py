@@ -10,10 +10,11 @@ import torch
 from helpers.toys import toy
 from vmtl.config.presets import PRESETS
 from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.exact.task_structure import structure_of
 from vmtl.inference.features.feature_map import ScaledMap
 from vmtl.inference.features.kernel_map import KernelMap
-from vmtl.inference.recipes.steps import build_model, learn_features, solve
+from vmtl.inference.recipes.steps import adopt, build_model, learn_features
 from vmtl.methods import METHODS
 
 DEFAULT = PRESETS["default"].with_options(latent_dim=4)
@@ -53,10 +54,11 @@ def test_a_model_begins_at_what_was_inferred() -> None:
 
 
 @pytest.mark.parametrize("classes", [0, 3])
-def test_solving_gives_q_the_means_of_the_exact_model(classes: int) -> None:
-    rows, structure = toy([8, 9, 7], classes=classes).rows(), structure_of(B)
-    model = build_model(METHODS["bakker"], DEFAULT, rows, structure, logit_scale=0.8, noise=0.3, seed=0)
-    solution = solve(model, rows, structure)
-    torch.testing.assert_close(model.q_w().mean.detach(), solution.means)
-    assert (solution.residuals is None) == bool(classes)
+def test_q_adopts_the_means_of_the_exact_model(classes: int) -> None:
+    """Outputs at the means, s0 w . [z; 1], are those of the solution's weights."""
+    rows = replace(toy([8, 9, 7], classes=classes).rows(), x=torch.eye(24, 5, dtype=torch.float64))
+    model = build_model(METHODS["bakker"], DEFAULT, rows, structure_of(B), logit_scale=0.8, noise=0.3, seed=0)
+    weights = torch.randn(3, max(1, classes), 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    adopt(model, Solution(weights, None))
+    torch.testing.assert_close(model.logit_scale * model.q_w().mean.detach(), weights)
     assert model.head.mean.requires_grad

@@ -9,7 +9,6 @@ import torch
 
 from helpers.toys import toy
 from vmtl.config.presets import PRESETS
-from vmtl.inference import strategy
 from vmtl.inference.exact.kernel_selection import ASSUMED
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes import variational
@@ -36,7 +35,7 @@ def test_the_papers_presets_infer_nothing_first(preset: str, monkeypatch: pytest
     result = fitted("vmtl", preset)
     inferred = result.hyperparameters
     assert (inferred.logit_scale, inferred.learning_rate_factor) == (1.0, 1.0)
-    for name in ("kernel_shares", "standardise", "correlation", "scale", "bias", "noise", "structure"):
+    for name in ("kernel_shares", "standardise", "correlation", "scale", "unit", "task_level", "noise", "structure"):
         assert getattr(inferred, name) is None
     assert result.history.lr[0] == 1e-4
     assert result.model.sharing().tolist() == [1.0] * 3
@@ -50,18 +49,16 @@ def test_steps_of_large_outputs_are_smaller() -> None:
     assert trainable_scale(40.0, is_classification=False) == 40.0
 
 
-def test_beyond_what_is_affordable_a_classifier_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(strategy, "MAX_EXACT_LOGITS", 100)
-    short, long = (fitted("vmtl", max_steps=steps) for steps in (1, 2))
+def test_a_method_without_an_exact_model_begins_at_the_scale_that_was_selected() -> None:
+    short, long = (fitted("vmtl", sharing=0.5, max_steps=steps) for steps in (1, 2))
     assert not torch.equal(short.model.head.mean, long.model.head.mean)
     inferred = long.hyperparameters
     assert inferred.strategy == "variational"
     assert inferred.scale is not None
     assert inferred.scale <= MAX_TRAINED_SCALE
-    assert inferred.bias is not None
-    assert inferred.logit_scale == pytest.approx(inferred.scale * inferred.bias**0.5)
+    assert inferred.unit is not None
+    assert inferred.logit_scale == pytest.approx(inferred.scale / inferred.unit)
     assert inferred.width_factor is None
-    assert inferred.structure is not None
 
 
 def test_a_point_estimate_of_w_has_no_prior_whose_scale_could_be_selected() -> None:

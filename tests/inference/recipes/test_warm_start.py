@@ -35,14 +35,19 @@ def test_means_begin_at_the_exact_ones_and_are_trained(classes: int) -> None:
     assert warm.hyperparameters.strategy == "warm start"
 
 
-@pytest.mark.parametrize("limit", [2.0, 6.0])
+@pytest.mark.parametrize("limit", [2.0, 6.0, 1e3])
 def test_scale_and_learning_rate_are_such_that_steps_arrive(limit: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variational, "MAX_TRAINED_SCALE", limit)
+    starts: list[float] = []
+    callbacks = Callbacks(before_first_step=lambda trainer: starts.append(float(trainer.model.logit_scale)))
     rows = toy([15, 20, 12], classes=3, spread=0.1).rows()
-    fitted = fit(METHODS["bakker"], PRESETS["default"].with_options(max_steps=3), rows, 0)
+    fitted = fit(METHODS["bakker"], PRESETS["default"].with_options(max_steps=3), rows, 0, callbacks=callbacks)
     inferred = fitted.hyperparameters
-    assert inferred.scale == limit
-    assert inferred.learning_rate_factor == pytest.approx(min(1, 5 / limit))
+    assert inferred.scale is not None
+    assert inferred.unit is not None
+    trained = min(limit, inferred.scale)
+    assert starts == [pytest.approx(trained / inferred.unit, rel=1e-5)]
+    assert inferred.learning_rate_factor == pytest.approx(min(1, 5 / trained))
     assert fitted.history.lr[0] == pytest.approx(0.1 * inferred.learning_rate_factor)
     assert inferred.width_factor == 1  # widths are trained with the means
     assert inferred.structure is None

@@ -19,7 +19,7 @@ MAX_COST = 1e9
 #: A typical curvature p (1 - p) of the softmax, by which the search for the mode is preconditioned.
 CURVATURE = 0.05
 #: Newton steps at most, and the gain in nats below which they end.
-NEWTON_STEPS, NEWTON_GAIN = 50, 1e-7
+NEWTON_STEPS, NEWTON_GAIN = 50, 1e-5
 
 
 class Mode(NamedTuple):

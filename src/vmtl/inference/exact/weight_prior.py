@@ -45,7 +45,9 @@ def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, s
     posterior = infer_structure(rows, relatedness, seed)
     limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else MAX_ROWS
     some, unit = rows.take(subsample_rows(rows, limit, seed)), kernel.feature_scale
-    scales = infer_scales(some, posterior.covariance, unit, kernel.signal_to_noise)
+    # the kernel's noise is that of a row of weight 1, the scales' that of a row that counts as one
+    start = kernel.signal_to_noise * (1.0 if rows.is_classification else rows.unit**0.5)
+    scales = infer_scales(some, posterior.covariance, unit, start)
     covariance = posterior.covariance.weaken(scales.strength)
     outputs = scales.prior(covariance)
     return ExactPrior(

@@ -1,0 +1,252 @@
+"""Scales: the lattice on a density that is known, evidence against torch.distributions, and truths that are known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize_scalar
+from torch.distributions import MultivariateNormal
+
+from helpers.toys import toy
+from vmtl.data.rows import Rows
+from vmtl.inference.exact import scales
+from vmtl.inference.exact.output_prior import Dual, OutputPrior
+from vmtl.inference.exact.posterior import solve_classifier, solve_regression
+from vmtl.inference.exact.scales import (
+    CLASSES,
+    DEPTH,
+    MAX_POINTS,
+    Place,
+    ScalePoint,
+    ScalePosterior,
+    explore,
+    infer_scales,
+)
+from vmtl.inference.exact.task_covariance import AlikeCovariance, alike
+
+ALL = Place(1, 1, 1)
+PRIOR = OutputPrior(AlikeCovariance(3, 0.6), 0.7, task_level=0.4, shared_level=1.5)
+
+
+# ------------------------------------------------------------------ the lattice
+
+
+class Known:
+    """A Gaussian density over the lattice, which remembers where it was asked."""
+
+    def __init__(self, centre: tuple[float, float, float], deviation: float) -> None:
+        self.centre, self.deviation, self.asked = centre, deviation, []
+
+    def log_density(self, place: Place) -> float:
+        return -sum(0.5 * ((i - c) / self.deviation) ** 2 for i, c in zip(place, self.centre, strict=True))
+
+    def __call__(self, place: Place, near: ScalePoint | None) -> ScalePoint:
+        assert (near is None) == (not self.asked)
+        self.asked.append(place)
+        return ScalePoint(PRIOR, 1.0, 1.0, self.log_density(place), torch.zeros(1), None)
+
+    def mean(self, places: list[Place]) -> torch.Tensor:
+        probability = torch.tensor([self.log_density(place) for place in places]).softmax(0)
+        return probability @ torch.tensor(places, dtype=torch.float32)
+
+
+BOX = [Place(*place) for place in itertools.product(range(-6, 7), repeat=3)]
+
+
+@pytest.mark.parametrize("centre", [(0.0, 0.0, 0.0), (0.3, -0.4, 1.2)])
+@pytest.mark.parametrize("begin", [Place(0, 0, 0), Place(3, 0, 0), Place(-2, 0, 0)])
+def test_the_points_have_the_average_of_the_whole_lattice(centre: tuple[float, float, float], begin: Place) -> None:
+    """To 0.15 of a step: beyond ``DEPTH`` are points of less than a quarter of the best one's probability."""
+    known = Known(centre, 0.6)
+    points = explore(begin, ALL, known)
+    assert len(points) == len(known.asked) == len(set(known.asked))
+    torch.testing.assert_close(known.mean(known.asked), known.mean(BOX), rtol=0, atol=0.15)
+
+
+def test_every_point_near_the_best_has_its_neighbours() -> None:
+    known = Known((0.2, 0.0, -0.3), 0.6)
+    explore(Place(0, 0, 0), ALL, known)
+    best = max(known.log_density(place) for place in known.asked)
+    for place in known.asked:
+        if known.log_density(place) > best - DEPTH:
+            for axis, step in itertools.product(range(3), (-1, 1)):
+                assert Place(*(v + step * (i == axis) for i, v in enumerate(place))) in known.asked
+
+
+def test_a_far_start_arrives() -> None:
+    known = Known((0.0, 0.0, 0.0), 1.0)
+    explore(Place(6, 0, 0), ALL, known)
+    assert Place(0, 0, 0) in known.asked
+
+
+def test_a_flat_density_ends_at_most_points() -> None:
+    """Neighbours of one point are always looked at together: up to five more."""
+    known = Known((0.0, 0.0, 0.0), 100.0)
+    points = explore(Place(0, 0, 0), ALL, known)
+    assert MAX_POINTS <= len(points) < MAX_POINTS + 6
+
+
+def test_numbers_that_do_not_matter_stay() -> None:
+    known = Known((1.0, 1.0, 1.0), 1.0)
+    explore(Place(0, 0, 0), Place(1, 0, 0), known)
+    assert {place[1:] for place in known.asked} == {(0, 0)}
+
+
+# ------------------------------------------------------------------ one point
+
+
+def targets() -> tuple[Rows, Dual]:
+    rows = toy([6, 4, 5]).rows()
+    return rows, Dual.of(rows)
+
+
+@pytest.mark.parametrize("weight", [1.0, 4.0])
+def test_the_evidence_of_targets_is_that_of_a_gaussian_at_its_best_unit(weight: float) -> None:
+    """Up to a constant: differences between two priors are compared; all rows alike only move the noise."""
+    rows, dual = targets()
+    weigh = scales._Regression(Dual.of(replace(rows, weight=weight * rows.weight)))
+    found, expected = [], []
+    for prior in (PRIOR, replace(PRIOR, scale=0.1, task_level=0.9)):
+        covariance = prior.kernel(dual.gram, dual.task) + torch.eye(15)
+
+        def density(log_u: float, covariance: torch.Tensor = covariance) -> float:
+            law = MultivariateNormal(torch.zeros(15, dtype=torch.float64), math.exp(2 * log_u) * covariance)
+            return -float(law.log_prob(rows.y))
+
+        best = minimize_scalar(density, bounds=(-5, 5), method="bounded", options={"xatol": 1e-9})
+        point = weigh(prior, 1.0, 0.25, None)
+        found.append(point.log_density)
+        expected.append(-best.fun)
+        assert point.noise == pytest.approx(math.exp(best.x) * weight**0.5, abs=1e-5)
+        assert point.prior.scale == pytest.approx(math.exp(best.x) * prior.scale, abs=1e-5)
+    assert found[0] - found[1] == pytest.approx(expected[0] - expected[1], abs=1e-6)
+    assert weigh(PRIOR, 1.0, 0.0, None).log_density == pytest.approx(found[0] + 0.25)  # what surprises costs
+
+
+def test_a_point_holds_the_posterior_of_its_prior() -> None:
+    rows, dual = targets()
+    point = scales._Regression(dual)(PRIOR, 1.0, 0.0, None)
+    solution = solve_regression(rows, point.prior, point.noise)
+    torch.testing.assert_close(dual.weights(point.solution, point.prior), solution.weights, atol=1e-8, rtol=0)
+    torch.testing.assert_close(point.residuals, solution.residuals, atol=1e-8, rtol=0)
+    for classes in (2, 3):
+        rows = toy([6, 4, 5], classes=classes).rows()
+        point = scales._Classifier(Dual.of(rows))(PRIOR, 1.0, 0.0, None)
+        weights = Dual.of(rows).weights(point.solution, PRIOR)
+        torch.testing.assert_close(weights, solve_classifier(rows, PRIOR).weights, atol=1e-3, rtol=0)
+        assert point.residuals is None
+
+
+# ------------------------------------------------------------------ all points
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_the_solution_is_the_average_of_the_points(classes: int) -> None:
+    rows = toy([6, 4, 5], classes=classes, spread=2.0).rows()
+    found = infer_scales(rows, PRIOR.covariance, 1.0, 1.0)
+    assert len(found.points) > 1
+    assert float(found.probability.sum()) == pytest.approx(1)
+    log_density = torch.tensor([point.log_density for point in found.points], dtype=torch.float64)
+    torch.testing.assert_close(found.probability, log_density.softmax(0))
+    weights, residuals = torch.zeros(3, max(1, classes), 7, dtype=torch.float64), torch.zeros(15, dtype=torch.float64)
+    for p, point in zip(found.probability, found.points, strict=True):
+        weights += p * found.dual.weights(point.solution, point.prior)
+        if point.residuals is not None:
+            residuals += p * point.residuals
+    solution = found.solution()
+    torch.testing.assert_close(solution.weights, weights, atol=1e-10, rtol=0)
+    if classes:
+        assert solution.residuals is None
+    else:
+        torch.testing.assert_close(solution.residuals, residuals, atol=1e-10, rtol=0)
+
+
+def test_the_middle_of_positive_numbers_is_that_of_their_logs() -> None:
+    _, dual = targets()
+    low, high = (
+        ScalePoint(replace(PRIOR, scale=s, task_level=2 * s), m, 3 * s, 0.0, torch.zeros(15, 1), None)
+        for s, m in ((0.1, 0.25), (10.0, 1.0))
+    )
+    found = ScalePosterior(dual, [low, high], torch.tensor([0.5, 0.5], dtype=torch.float64))
+    assert found.strength == pytest.approx(0.5)
+    assert found.noise == pytest.approx(3.0)
+    middle = found.prior(AlikeCovariance(3, 0.1))
+    assert (middle.scale, middle.task_level) == (pytest.approx(1.0), pytest.approx(2.0))
+    assert middle.covariance.correlation == 0.1
+
+
+def noisy_classes(signal: float, correlation: float, seed: int = 0, classes: int = 2) -> Rows:
+    """Ten tasks whose weights correlate; labels follow logits of size ``signal``."""
+    rng = np.random.default_rng(seed)
+    x, task = rng.normal(size=(200, 4)) / 2, np.repeat(np.arange(10), 20)
+    shape = (4, classes)
+    w = correlation**0.5 * rng.normal(size=shape) + (1 - correlation) ** 0.5 * rng.normal(size=(10, *shape))
+    y = (signal * np.einsum("nk,nkc->nc", x, w[task]) + rng.gumbel(size=(200, classes))).argmax(1)
+    return Rows(*(torch.as_tensor(v) for v in (x, y, task, np.ones(200))), 10, classes, True)
+
+
+def noisy_targets(signal: float, correlation: float, seed: int = 0) -> Rows:
+    rng = np.random.default_rng(seed)
+    x, task = rng.normal(size=(200, 4)) / 2, np.repeat(np.arange(10), 20)
+    w = correlation**0.5 * rng.normal(size=4) + (1 - correlation) ** 0.5 * rng.normal(size=(10, 4))
+    y = signal * (x * w[task]).sum(1) + rng.normal(size=200)
+    return Rows(*(torch.as_tensor(v) for v in (x, y, task, np.ones(200))), 10, 1, False)
+
+
+PROBLEMS: dict[str, Any] = {
+    "two classes": noisy_classes,
+    "three classes": lambda *numbers: noisy_classes(*numbers, classes=3),
+    "targets": noisy_targets,
+}
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_the_scale_follows_the_signal(kind: str) -> None:
+    """The signal grows by a factor of 20; the scale by more than 4, since few rows know a faint one badly."""
+
+    def scale(signal: float) -> float:
+        found = infer_scales(PROBLEMS[kind](signal, 0.95), alike(10, 0.95), 1.0, 1.0)
+        prior = found.prior(alike(10, 0.95))
+        return prior.scale / found.noise
+
+    assert 4 * scale(0.5) < scale(10.0)
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_what_tasks_have_of_their_own_follows_how_little_they_share(kind: str) -> None:
+    """s^2 (1 - m rho): a large scale that is mostly shared says the same as a smaller one that is mostly not."""
+
+    def own(correlation: float) -> float:
+        found = infer_scales(PROBLEMS[kind](6.0, correlation), alike(10, 0.97), 1.0, 1.0)
+        return sum(
+            float(p) * (point.prior.scale / point.noise) ** 2 * (1 - point.prior.covariance.correlation)
+            for p, point in zip(found.probability, found.points, strict=True)
+        )
+
+    assert 4 * own(0.99) < own(0.1)
+
+
+def test_what_does_not_matter_is_not_explored() -> None:
+    """One task has no level of its own, tasks that share nothing no strength."""
+    one = infer_scales(toy([20], classes=2, spread=3.0).rows(), alike(1, 0.0), 1.0, 1.0)
+    assert all(point.prior.task_level == pytest.approx(math.exp(CLASSES.centre[1])) for point in one.points)
+    apart = infer_scales(toy([10, 10], classes=2, spread=3.0).rows(), alike(2, 0.0), 1.0, 1.0)
+    assert {point.strength for point in apart.points} == {1.0}
+    assert len({point.prior.task_level for point in apart.points}) > 1
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_the_unit_of_the_features_does_not_matter(classes: int) -> None:
+    rows = toy([8, 7, 6], classes=classes, spread=2.0).rows()
+    one = infer_scales(rows, alike(3, 0.6), 1.0, 1.0)
+    ten = infer_scales(replace(rows, x=10 * rows.x), alike(3, 0.6), 10.0, 1.0)
+    torch.testing.assert_close(ten.probability, one.probability, atol=1e-6, rtol=0)
+    small, large = one.solution().weights, ten.solution().weights
+    torch.testing.assert_close(10 * large[..., :-1], small[..., :-1], atol=1e-4, rtol=0)
+    torch.testing.assert_close(large[..., -1], small[..., -1], atol=1e-4, rtol=0)

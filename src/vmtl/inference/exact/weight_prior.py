@@ -14,7 +14,7 @@ from vmtl.inference.exact.scales import ScalePosterior, infer_scales
 from vmtl.inference.exact.task_structure import Relatedness, infer_structure
 from vmtl.model.mixing import TaskStructure
 
-#: Most rows on which the scales are inferred, of two classes or a regression; of more classes, rows cubed times classes.
+#: Most rows on which scales are inferred, of two classes or a regression; of more classes, rows cubed times classes.
 MAX_ROWS, MAX_CUBE = 700, 1.5e8
 #: Most rows with a table of all pairs, and rows squared times classes of more than two.
 MAX_DUAL_ROWS, MAX_LOGITS = 2000, 2e7

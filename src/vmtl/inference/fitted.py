@@ -18,6 +18,7 @@ from vmtl.inference.features.maps import from_tensors
 from vmtl.inference.hyperparameters import Hyperparameters
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.training import check_weights
+from vmtl.model.encoders import upgrade
 from vmtl.model.method import Method
 from vmtl.model.model import Layout, Model
 
@@ -102,6 +103,8 @@ def _load_model(
     )
     if layout.task_rows.shape != layout.class_mask.shape[:1]:
         raise ValueError("task_rows does not have one number per task")
+    if settings.encoder == "noisy-linear" and "encoder.log_scale" in weights:
+        weights = upgrade(weights)
     check_fits(lambda: Model(method, settings, layout.to("meta")), weights)
     model = Model(method, settings, layout).to(weights["task_rows"].dtype)
     model.load_state_dict(weights)

@@ -78,9 +78,10 @@ class Trainer:
 
     def _one_step(self, total: int, started: float) -> Progress:
         model, settings, step = self.model, self.model.settings, self.step
+        clock = schedules.compressed(step, total, settings.schedule_steps)
 
         def now(schedule: schedules.Schedule) -> float:
-            return schedules.value(schedule, step, total, model.n_tasks)
+            return schedules.value(schedule, *clock, model.n_tasks)
 
         scales = Scales(now(settings.kl_scale_z), now(settings.kl_scale_w), settings.entropy_weight)
         tau, lr = now(settings.tau), now(self.learning_rate)
@@ -106,7 +107,7 @@ class Trainer:
         if prior is not None and prior.update_every and (self.step + 1) % prior.update_every == 0:
             try:
                 with torch.no_grad():
-                    prior.update(self.model.q_w())
+                    prior.update(self.model.weights())
             except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
                 raise DivergenceError(self.step, "the prior of w", None) from None
 

@@ -46,7 +46,7 @@ class TensorNormalW(WPrior):
     classifier), as in the paper's comparison; the bias is one more feature.
     """
 
-    posterior = "delta"
+    posteriors = ("delta",)
     update_every = 100
     floor = 1e-2
 

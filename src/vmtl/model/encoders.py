@@ -82,6 +82,18 @@ class KernelEncoder(Encoder):
         return Gaussian(first, scale.expand_as(first))
 
 
+class FixedEncoder(Encoder):
+    """z = x: features that are taken as they are."""
+
+    fixed = True
+
+    def first(self, x: Tensor, task: Tensor | None = None) -> Tensor:
+        return x
+
+    def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
+        return Delta(first)
+
+
 class LinearEncoder(Encoder):
     """z mean = x W + b, with one learned scale per latent dimension."""
 

@@ -24,6 +24,7 @@ from vmtl.data.rows import Rows
 from vmtl.model.distributions import Delta, Gaussian, Posterior
 from vmtl.model.encoders import (
     Encoder,
+    FixedEncoder,
     KernelEncoder,
     LinearEncoder,
     MlpEncoder,
@@ -158,10 +159,12 @@ class Model(nn.Module):
 
     def _build_encoder(self, layout: Layout) -> Encoder:
         settings, size_in = self.settings, layout.size_in
-        groups = 1 if self.method.encoder == "shared" else self.n_tasks
+        groups = self.n_tasks if self.method.encoder == "per task" else 1
         stochastic = self.method.q_z == "gaussian"
         if settings.encoder == "kernel":
             return KernelEncoder(layout.spread, stochastic)
+        if self.method.encoder == "fixed":
+            return FixedEncoder(size_in, settings.dropout)
         if settings.encoder == "noisy-linear" and stochastic:
             return NoisyLinearEncoder(groups, size_in, settings.latent_dim, settings.dropout)
         if settings.encoder == "noisy-mlp" and stochastic:

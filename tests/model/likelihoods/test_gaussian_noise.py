@@ -20,7 +20,9 @@ def test_kendall_regression_is_the_gaussian_likelihood_with_noise_per_task() -> 
     for t, x, y in zip(rows.task, rows.x, rows.y, strict=True):
         error = y - scale * (w[t, 0, :-1] @ x + w[t, 0, -1])
         by_hand = by_hand + error**2 / (2 * sigma[t] ** 2) + sigma[t].log() + 0.5 * math.log(2 * math.pi)
-    torch.testing.assert_close(full_batch_loss(Objective(model, rows), rows, Quiet()), (by_hand + strength + ridge) / 10)
+    torch.testing.assert_close(
+        full_batch_loss(Objective(model, rows), rows, Quiet()), (by_hand + strength + ridge) / 10
+    )
 
 
 def test_shared_noise_makes_regression_a_plain_sum_of_squares() -> None:

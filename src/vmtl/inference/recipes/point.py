@@ -1,0 +1,140 @@
+"""The baselines of the default: points of w that maximise their posterior, found by solving instead of steps.
+
+w = argmin_w sum_n -log p(y_n | s0 w_t . [x_n; 1]) + 1/2 tr(B^-1 w w')
+
+where
+    x = fixed features, of the kernel that left-out rows choose: the same rule for every method
+    s0 = how sure a classifier may be, by left-out rows again; it is the strength of the ridge
+    B = I where tasks share nothing; one task for all rows where there is one w; learned where the prior has a covariance
+        of the tasks (Long et al.)
+
+Weights of the tasks' losses (Kendall et al.) do not move such a point: with fixed features nothing is shared between
+the losses that they weigh. They are trained after it, as is the width of z.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from vmtl.config.settings import Settings
+from vmtl.data.rows import Rows
+from vmtl.data.subsampling import subsample_rows
+from vmtl.inference.exact.calibration import FACTOR_DEVIATION, FACTOR_RANGE, TrainingLogits, calibrate_regression
+from vmtl.inference.exact.kernel_selection import KernelSelection, select_kernel
+from vmtl.inference.exact.laplace import leave_one_out_logits
+from vmtl.inference.exact.posterior import Dual, Solution
+from vmtl.inference.exact.strength import choose_regression_strength, choose_strength, mean_correlation, weaken
+from vmtl.inference.exact.structure_evidence import Targets
+from vmtl.inference.exact.task_structure import WeightPrior, infer_prior, structure_of
+from vmtl.inference.fitted import Fitted
+from vmtl.inference.recipes.steps import build_model, gather_hyperparameters, learn_features, solve
+from vmtl.inference.training_data import TrainingData
+from vmtl.inference.variational.history import History
+from vmtl.inference.variational.run import Callbacks, record_terms, train_model
+from vmtl.model.method import Method
+from vmtl.model.model import Model
+from vmtl.model.priors.tensor_normal import TensorNormalW
+
+#: Updates of the covariance of the tasks at most, and the change at which they end.
+ROUNDS, SETTLED = 10, 0.01
+#: Rows on which the strength of a regression's covariance is chosen.
+MAX_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Point:
+    """For point estimates of w under a Gaussian prior."""
+
+    name = "point"
+
+    def fit(self, method: Method, settings: Settings, data: TrainingData, seed: int, callbacks: Callbacks) -> Fitted:
+        kernel = select_kernel(data.distinct, seed)
+        feature_map = learn_features(method, settings, data.distinct, kernel, seed)
+        features = data.through(feature_map)
+        rows = one_task(features.distinct) if method.shared_head else features.distinct
+        prior = infer_prior(rows, kernel, "independent", seed)
+        model = build_model(
+            method,
+            settings,
+            features.rows,
+            prior.structure,
+            logit_scale=kernel.logit_scale(prior.scale),
+            noise=kernel.noise,
+            seed=seed,
+        )
+        solution = solve(model, rows, prior.structure)
+        if isinstance(model.prior_w, TensorNormalW):
+            prior = learn_covariance(model, model.prior_w, rows, kernel, prior, seed)
+            solution = solve(model, rows, prior.structure)
+        history = train_the_rest(model, features, seed, callbacks)
+        calibrate(model, features.distinct, prior.structure.covariance, solution)
+        inferred = gather_hyperparameters(self.name, kernel, prior, model)
+        return Fitted.complete(feature_map, model, history, inferred)
+
+
+def train_the_rest(model: Model, features: TrainingData, seed: int, callbacks: Callbacks) -> History:
+    """Widths of z and weights of tasks, where the method has them; w and the noise that it was found with stay."""
+    solved = [model.head.mean, *model.likelihood.parameters()]
+    if len(solved) == len(list(model.parameters())):
+        return record_terms(model, features.rows, seed, callbacks)
+    for parameter in solved:
+        parameter.requires_grad_(False)
+    return train_model(model, features.rows, features.held_out, seed, callbacks)
+
+
+def one_task(rows: Rows) -> Rows:
+    """The same rows, blind to their tasks."""
+    return replace(rows, task=torch.zeros_like(rows.task), n_tasks=1)
+
+
+@torch.no_grad()
+def learn_covariance(
+    model: Model, tensor_normal: TensorNormalW, rows: Rows, kernel: KernelSelection, prior: WeightPrior, seed: int
+) -> WeightPrior:
+    """Weights given the covariance of the tasks, the covariance given the weights; then their strength by left-out rows.
+
+    A point knows nothing of its own uncertainty, so that the rounds alone end where all tasks are one.
+    """
+    covariance, scale = prior.structure.covariance, prior.scale
+    for _ in range(ROUNDS):
+        before = covariance
+        tensor_normal.update(model.weights())
+        covariance = tensor_normal.covariance.double().cpu()
+        if float((covariance - before).abs().max()) < SETTLED:
+            break
+        solve(model, rows, structure_of(covariance))
+    if rows.is_classification:
+        kept, scale = choose_strength(rows, kernel, covariance, seed)
+    else:
+        ridge = (kernel.noise / kernel.logit_scale(scale)) ** 2 / rows.unit
+        some = rows.cpu().take(subsample_rows(rows.cpu(), MAX_ROWS, seed))
+        kept = choose_regression_strength(Targets.of(some), covariance, ridge)
+    covariance = weaken(covariance, kept)
+    model.log_logit_scale.copy_(torch.tensor(kernel.logit_scale(scale)).log())
+    tensor_normal.assign(covariance)
+    return WeightPrior(structure_of(covariance), mean_correlation(covariance), scale)
+
+
+@torch.no_grad()
+def calibrate(model: Model, rows: Rows, covariance: Tensor, solution: Solution) -> None:
+    """Confidence by left-out rows: the noise of a regression, the scale of a classifier's logits."""
+    if solution.residuals is not None:
+        calibrate_regression(model, rows, solution.residuals)
+        return
+    if len(covariance) < rows.n_tasks:  # one w for all
+        covariance = covariance.new_ones(rows.n_tasks, rows.n_tasks)
+    logits = TrainingLogits.of(model, rows).mean  # (n, C)
+    dual = Dual.of(rows, covariance, float(model.logit_scale))
+    left_out = leave_one_out_logits(dual.kernel, logits, logits.softmax(-1), dual.y, dual.weight)
+
+    def loss(log_factor: float) -> float:
+        nll = F.cross_entropy(math.exp(log_factor) * left_out, dual.y, reduction="none")
+        return float((dual.weight * nll).sum()) + 0.5 * (log_factor / FACTOR_DEVIATION) ** 2
+
+    tried = torch.linspace(-FACTOR_RANGE, FACTOR_RANGE, 25, dtype=torch.float64).tolist()
+    model.log_logit_scale.add_(min(tried, key=loss))

@@ -12,14 +12,12 @@ from helpers.priors import cpu_noise
 from vmtl.model.distributions import Delta, Gaussian
 from vmtl.model.encoders import (
     Encoder,
+    GroupedLinear,
     KernelEncoder,
     LinearEncoder,
     MlpEncoder,
-    NoisyLinearEncoder,
-    NoisyMlpEncoder,
-    upgrade,
 )
-from vmtl.model.layers import GroupedLinear
+from vmtl.model.noisy_encoders import NoisyLinearEncoder, NoisyMlpEncoder, upgrade
 
 T, N, D, K = 3, 4, 6, 5
 X = torch.randn(T, N, D, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -18,9 +18,9 @@ from vmtl.inference.features.maps import from_tensors
 from vmtl.inference.hyperparameters import Hyperparameters
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.training import check_weights
-from vmtl.model.encoders import upgrade
 from vmtl.model.method import Method
 from vmtl.model.model import Layout, Model
+from vmtl.model.noisy_encoders import upgrade
 
 
 @dataclass(frozen=True)

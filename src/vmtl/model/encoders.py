@@ -7,7 +7,8 @@ where
     mean, scale = those of the posterior that ``forward`` returns, (T, N, K)
 
 An encoder is an affine ``first`` layer followed by ``posterior``, because an affine layer commutes with the attention
-average of the prior of z.
+average of the prior of z. ``groups`` is the length of the leading axis of every parameter: 1 when shared, T when each
+task has its own.
 
 Where we depart from the paper: its network is ``MlpEncoder``; the default's is ``KernelEncoder`` (docs/defaults.md).
 """
@@ -23,8 +24,50 @@ from torch.nn import functional as F
 
 from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Delta, Gaussian, Posterior
-from vmtl.model.layers import GroupedLinear, NoisyLinear, NoisyMlp, pick
 from vmtl.model.parameter_groups import ParameterGroups
+
+
+def pick(parameter: Tensor, task: Tensor | None) -> Tensor:
+    """The slice of a (G, ...) parameter for each task: shared if G = 1, else by ``task`` (all if None)."""
+    if len(parameter) == 1:
+        return parameter.squeeze(0)
+    return parameter if task is None else parameter[task]
+
+
+class GroupedLinear(nn.Module):
+    """x W + b with one (W, b) per group: (T, N, in) to (T, N, out)."""
+
+    parameter_groups: ClassVar[ParameterGroups] = {"weight": "network", "bias": "network"}
+
+    def __init__(
+        self, groups: int, size_in: int, size_out: int, *, bias: float | None = None, deviation: float | None = None
+    ) -> None:
+        super().__init__()
+        self.start, self.deviation = bias, deviation
+        self.weight = nn.Parameter(torch.zeros(groups, size_in, size_out))
+        self.bias = nn.Parameter(torch.zeros(groups, 1, size_out))
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Uniform on +-1 / sqrt(in), as torch.nn.Linear; the bias too unless its start is given.
+
+        With a ``deviation`` both are normal instead.
+        """
+        if self.deviation is not None:
+            nn.init.normal_(self.weight, std=self.deviation, generator=generator)
+            nn.init.normal_(self.bias, std=self.deviation, generator=generator)
+            return
+        reach = 1 / math.sqrt(self.weight.shape[1])
+        nn.init.uniform_(self.weight, -reach, reach, generator=generator)
+        if self.start is None:
+            nn.init.uniform_(self.bias, -reach, reach, generator=generator)
+        else:
+            nn.init.constant_(self.bias, self.start)
+
+    def forward(self, x: Tensor, task: Tensor | None = None) -> Tensor:
+        weight, bias = pick(self.weight, task), pick(self.bias, task)
+        if weight.dim() == 2:
+            return F.linear(x, weight.mT, bias[0])
+        return torch.baddbmm(bias, x, weight)
 
 
 class Encoder(nn.Module):
@@ -115,40 +158,6 @@ class LinearEncoder(Encoder):
         return Gaussian(first, scale.expand_as(first))
 
 
-class NoisyLinearEncoder(Encoder):
-    """The encoder of the authors' VMTL: one layer with Gaussian weights.
-
-    The variance of z needs x itself, so this encoder does not commute with the attention average and reads the
-    aggregated features.
-    """
-
-    commutes = False
-
-    def __init__(self, groups: int, size_in: int, latent_dim: int, dropout: float) -> None:
-        super().__init__(latent_dim, dropout)
-        self.layer = NoisyLinear(groups, size_in, latent_dim)
-
-    def first(self, x: Tensor, task: Tensor | None = None) -> Tensor:
-        return x
-
-    def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
-        return self.layer(first, task)  # type: ignore[no-any-return]
-
-
-class NoisyMlpEncoder(Encoder):
-    """The encoder of the authors' VMTL-AC: two ELU layers, then one with Gaussian weights."""
-
-    def __init__(self, groups: int, size_in: int, hidden: int, latent_dim: int, dropout: float) -> None:
-        super().__init__(latent_dim, dropout)
-        self.network = NoisyMlp(groups, size_in, hidden, latent_dim)
-
-    def first(self, x: Tensor, task: Tensor | None = None) -> Tensor:
-        return self.network.layer1(x, task)  # type: ignore[no-any-return]
-
-    def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
-        return self.network.after_first(first, task)
-
-
 class MlpEncoder(Encoder):
     """The paper's network: dropout, two ELU layers, then mean and scale."""
 
@@ -170,13 +179,3 @@ class MlpEncoder(Encoder):
         if self.scale is None:
             return Delta(mean)
         return Gaussian(mean, F.softplus(self.scale(hidden, task)).add_(1e-4))
-
-
-def upgrade(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors of a noisy linear encoder as 0.1.0 wrote them: widths as logs, and none of the bias."""
-    log_scale = weights["encoder.log_scale"]
-    renamed = {name.replace("encoder.mean.", "encoder.layer.mean."): value for name, value in weights.items()}
-    del renamed["encoder.log_scale"]
-    renamed["encoder.layer.rho"] = log_scale.exp().expm1().log()
-    renamed["encoder.layer.rho_bias"] = torch.full_like(weights["encoder.mean.bias"], -1e3)
-    return renamed

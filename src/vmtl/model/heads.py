@@ -27,7 +27,8 @@ from vmtl._utils.noise import Noise
 from vmtl.config.choices import WidthLink
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Delta, Gaussian, Posterior
-from vmtl.model.layers import GroupedLinear, NoisyMlp
+from vmtl.model.encoders import GroupedLinear
+from vmtl.model.noisy_encoders import NoisyMlp
 from vmtl.model.parameter_groups import ParameterGroups
 
 

@@ -22,20 +22,12 @@ from vmtl._utils.noise import Noise
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Delta, Gaussian, Posterior
-from vmtl.model.encoders import (
-    Encoder,
-    FixedEncoder,
-    KernelEncoder,
-    LinearEncoder,
-    MlpEncoder,
-    NoisyLinearEncoder,
-    NoisyMlpEncoder,
-)
+from vmtl.model.encoders import Encoder, FixedEncoder, GroupedLinear, KernelEncoder, LinearEncoder, MlpEncoder
 from vmtl.model.heads import AmortisedHead, DirectHead, Head, NoisyAmortisedHead, class_statistics
-from vmtl.model.layers import GroupedLinear
 from vmtl.model.likelihoods import Categorical, GaussianNoise, Likelihood
 from vmtl.model.method import Method
 from vmtl.model.mixing import Mixing, TaskStructure
+from vmtl.model.noisy_encoders import NoisyLinearEncoder, NoisyMlpEncoder
 from vmtl.model.priors import PriorSettings, WPrior, make_w_prior
 from vmtl.model.priors.mixture_w import MixtureW
 from vmtl.model.task_weighting import WEIGHTINGS

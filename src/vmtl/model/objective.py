@@ -15,7 +15,7 @@ where
 With both scales 1 and no last term, loss_t is minus the ELBO of task t (Eq. 5) divided by N_t.
 
 Where we depart from the paper: tasks count by their rows as in Eq. 11, alike (``task_weight="tasks"``) or whole
-("sum"); ``divide_kl_w=False`` adds KL_w to the mean loss of a row without dividing it by N_t, as the authors' code does;
+("sum"); ``divide_kl_w=False`` adds KL_w to the mean loss of a row whole, not divided by N_t, as the authors' code does;
 the last term keeps alpha from going one-hot under the convex bound of KL_w.
 """
 

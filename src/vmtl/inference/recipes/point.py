@@ -5,8 +5,8 @@ w = argmin_w sum_n -log p(y_n | s0 w_t . [x_n; 1]) + 1/2 tr(B^-1 w w')
 where
     x = fixed features, of the kernel that left-out rows choose: the same rule for every method
     s0 = how sure a classifier may be, by left-out rows again; it is the strength of the ridge
-    B = I where tasks share nothing; one task for all rows where there is one w; learned where the prior has a covariance
-        of the tasks (Long et al.)
+    B = I where tasks share nothing; where there is one w, all rows are one task; where the prior has a covariance of
+        the tasks (Long et al.), that is learned
 
 Weights of the tasks' losses (Kendall et al.) do not move such a point: with fixed features nothing is shared between
 the losses that they weigh. They are trained after it, as is the width of z.
@@ -96,7 +96,7 @@ def one_task(rows: Rows) -> Rows:
 def learn_covariance(
     model: Model, tensor_normal: TensorNormalW, rows: Rows, kernel: KernelSelection, prior: WeightPrior, seed: int
 ) -> WeightPrior:
-    """Weights given the covariance of the tasks, the covariance given the weights; then their strength by left-out rows.
+    """Weights given the covariance of the tasks, the covariance given the weights; its strength by left-out rows.
 
     A point knows nothing of its own uncertainty, so that the rounds alone end where all tasks are one.
     """

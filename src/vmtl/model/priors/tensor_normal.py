@@ -27,8 +27,8 @@ def negative_log_density(w: Tensor, inverse: Tensor, log_det: Tensor) -> Tensor:
 class TensorNormalW(WPrior):
     """vec(W) ~ N(0, S x I x I), the covariance S of the tasks updated in closed form.
 
-    The prior of the paper has a factor for classes and one for features as well; the authors' code leaves both at I, and
-    so does this class: K^2 numbers cannot be learned from a few classifiers. As there, the factor is floored and its
+    Their prior has a factor for classes and one for features as well; the authors' code leaves both at I, and so does
+    this class: K^2 numbers cannot be learned from a few classifiers. As there, the factor is floored and its
     scale capped. Only relations are learned: S is a correlation matrix, and how large weights may be is left to the
     scale of the logits. The penalty is minus the log density of the point, the same share for every task.
     """

@@ -62,10 +62,9 @@ def test_the_paper() -> None:
     assert value(PAPER.learning_rate, 3_000, 15_000) == 0.5e-4
     assert value(PAPER.learning_rate, 14_999, 15_000) == pytest.approx(1e-4 / 16)
     assert value(PAPER.kl_scale_w, 0, 15_000) == 0
-    assert value(PAPER.kl_scale_w, 3_750, 15_000) == pytest.approx(0.5)
-    assert value(PAPER.kl_scale_w, 7_500, 15_000) == 1
-    assert value(PAPER.kl_scale_w, 14_000, 15_000) == 1
-    assert value(PAPER.kl_scale_z, 15_000, 15_000) == pytest.approx(1e-4)
+    assert value(PAPER.kl_scale_w, 7_500, 15_000) == pytest.approx(0.003)
+    assert value(PAPER.kl_scale_w, 15_000, 15_000) == pytest.approx(0.006)
+    assert value(PAPER.kl_scale_z, 15_000, 15_000) == pytest.approx(1e-7)
 
 
 def test_cosine_ends_at_its_floor() -> None:

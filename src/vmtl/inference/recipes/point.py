@@ -104,7 +104,7 @@ def learn_covariance(
     for _ in range(ROUNDS):
         before = covariance
         tensor_normal.update(model.weights())
-        covariance = tensor_normal.covariance.double().cpu()
+        covariance = tensor_normal.covariance.double().cpu().clone()
         if float((covariance - before).abs().max()) < SETTLED:
             break
         solve(model, rows, structure_of(covariance))

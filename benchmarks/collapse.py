@@ -2,7 +2,7 @@
 
     python benchmarks/collapse.py run --data DIR --group weight      # one group of fits; appends to collapse.jsonl
     python benchmarks/collapse.py show                               # the table of all records, as Markdown
-    python benchmarks/collapse.py figure                             # docs/images/collapse.svg
+    python benchmarks/collapse.py write                              # table and figure of docs/presets.md
 
 A record is one fit: how far the tasks' classifiers are from each other, KL_w and alpha along the way, and at the end the
 accuracy, and how many labels change if every task is given the first task's classifier. A fit that has a record is not
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from comparison import write_block
 from vmtl.bench.run.data import Prepared, prepare
 from vmtl.bench.run.job import Job
 from vmtl.config.presets import PRESETS
@@ -36,7 +37,8 @@ from vmtl.methods import METHODS
 from vmtl.model.model import Model
 
 HERE = Path(__file__).resolve().parent
-RECORDS, FIGURE = HERE / "collapse.jsonl", HERE.parent / "docs" / "images" / "collapse.svg"
+RECORDS, PAGE = HERE / "collapse.jsonl", HERE.parent / "docs" / "presets.md"
+FIGURE = HERE.parent / "docs" / "images" / "collapse.svg"
 #: Looks at the classifiers of one fit.
 LOOKS = 40
 Options = dict[str, Any]
@@ -187,7 +189,9 @@ def run_group(group: str, data: Path) -> None:
         record = run(one, prepared)
         with RECORDS.open("a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
-        print(f"{one.name}, seed {one.seed}: {100 * record['accuracy']:.1f} %, {record['cpu_seconds']:.0f} s", flush=True)
+        print(
+            f"{one.name}, seed {one.seed}: {100 * record['accuracy']:.1f} %, {record['cpu_seconds']:.0f} s", flush=True
+        )
 
 
 def table(records: list[dict[str, Any]]) -> str:
@@ -233,7 +237,7 @@ def figure(records: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("run", "show", "figure"))
+    parser.add_argument("what", choices=("run", "show", "write"))
     parser.add_argument("--group", choices=tuple(groups()), default="weight")
     parser.add_argument("--data", type=Path, default=os.environ.get("VMTL_DATA"))
     arguments = parser.parse_args()
@@ -244,6 +248,7 @@ def main() -> None:
     elif arguments.what == "show":
         print(table(read_records()))
     else:
+        write_block(PAGE, "collapse", table(read_records()))
         figure(read_records())
 
 

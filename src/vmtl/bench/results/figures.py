@@ -75,7 +75,12 @@ def _losses(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
             for row in (row for row in rows if row.key.data == data):
                 for curve in row.extras("history")[:1]:
                     axes.plot(curve["step"], curve["loss"], label=f"{row.key.label} {row.key.fraction:g} %")
-            axes.set(title=f"{suite.title}: {data}", xlabel="step", ylabel="loss: NLL + KL_z + KL_w as weighted", yscale="log")
+            axes.set(
+                title=f"{suite.title}: {data}",
+                xlabel="step",
+                ylabel="loss: NLL + KL_z + KL_w as weighted",
+                yscale="log",
+            )
             axes.legend(fontsize=7)
 
         figures.append(_svg(draw))

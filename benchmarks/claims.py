@@ -132,9 +132,9 @@ def page(records: list[Record]) -> str:
     lines = [
         "# Claims",
         "",
-        "Written by `benchmarks/claims.py` from records; do not edit by hand. A line is a claim of the paper on one of our",
-        "sets: confirmed where the 95 % t-interval of the paired difference over seeds lies above 0, refuted where it lies",
-        "below, else undecided. Accuracy is in percent. Features and splits are ours, see [Results](reproduction.md).",
+        "Written by `benchmarks/claims.py` from records; do not edit by hand. A line is a claim of the paper on one of",
+        "our sets: confirmed where the 95 % t-interval of the paired difference over seeds lies above 0, refuted where",
+        "it lies below, else undecided. Accuracy is in percent. Features are ours, see [here](reproduction.md).",
         "",
         "| claim | verdict | ours | difference | seeds | data |",
         "|---|---|---|---|---|---|",

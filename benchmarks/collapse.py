@@ -4,8 +4,8 @@
     python benchmarks/collapse.py show                               # the table of all records, as Markdown
     python benchmarks/collapse.py write                              # table and figure of docs/presets.md
 
-A record is one fit: how far the tasks' classifiers are from each other, KL_w and alpha along the way, and at the end the
-accuracy, and how many labels change if every task is given the first task's classifier. A fit that has a record is not
+A record is one fit: how far the tasks' classifiers are from each other, KL_w and alpha along the way, and at the end
+the accuracy, and how many labels change if every task is given the first task's classifier. A fit that has a record is not
 run again.
 """
 

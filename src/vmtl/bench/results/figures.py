@@ -78,7 +78,7 @@ def _losses(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
             axes.set(
                 title=f"{suite.title}: {data}",
                 xlabel="step",
-                ylabel="loss: NLL + KL_z + KL_w as weighted",
+                ylabel="NLL + KL_z + KL_w, as weighted",
                 yscale="log",
             )
             axes.legend(fontsize=7)

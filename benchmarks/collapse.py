@@ -5,8 +5,8 @@
     python benchmarks/collapse.py write                              # table and figure of docs/presets.md
 
 A record is one fit: how far the tasks' classifiers are from each other, KL_w and alpha along the way, and at the end
-the accuracy, and how many labels change if every task is given the first task's classifier. A fit that has a record is not
-run again.
+the accuracy, and how many labels change if every task is given the first task's classifier. A fit that has a record is
+not run again.
 """
 
 from __future__ import annotations
@@ -97,12 +97,23 @@ def groups() -> dict[str, list[Fit]]:
         for reading, end in (("KL_w / N_t to 1", BOUND), ("KL_w to 0.006, detached", {**RELEASED, **DETACHED}))
         for name, options in ABLATIONS.items()
     ]
+    detached = [
+        Fit(f"prior of z detached, {n:,} steps", {"max_steps": n, "n_z": 4, "n_w": 4, "prior_gradient_z": "detached"})
+        for n in (1000, 4000)
+    ]
     length = [
         Fit(f"{METHODS[method].name}, {steps:,} steps", {"max_steps": steps, "n_z": 4, "n_w": 4}, method)
         for steps in (1000, 4000)
         for method in ("bmtl", "vmtl")
     ]
-    return {"weight": weight, "z": z, "sharing": sharing, "ablations": ablations, "length": length}
+    return {
+        "weight": weight,
+        "z": z,
+        "sharing": sharing,
+        "ablations": ablations,
+        "detached": detached,
+        "length": length,
+    }
 
 
 @dataclass

@@ -87,7 +87,7 @@ def value_rows(n_tasks: int, n_rows: int, size: int = 28) -> Any:
 
 
 def step(method: str, rows: Any, **options: Any) -> Callable[[], Any]:
-    """One training step of a method with the paper's settings as they are shipped."""
+    """One training step of a method with the paper's settings, both mixture priors detached."""
     import torch
 
     from vmtl.config.presets import PRESETS
@@ -95,7 +95,7 @@ def step(method: str, rows: Any, **options: Any) -> Callable[[], Any]:
     from vmtl.methods import METHODS
     from vmtl.model.model import Layout, Model
 
-    settings = PRESETS["paper"].with_options(**options)
+    settings = PRESETS["paper"].with_options(prior_gradient_z="detached", **options)
     model = Model(METHODS[method], settings, Layout.of(rows, torch.ones(1, rows.x.shape[1])))
     model.reset(torch.Generator().manual_seed(0))
     trainer = Trainer(model, rows, 0)

@@ -9,7 +9,7 @@ where
 
 Where we depart from the paper: a task without the row's class is left out of beta for that row; if none is left, the
 prior is N(0, I). Gradients pass through the prior unless ``gradient_z`` is ``detached``, which is the paper's "previous
-iteration": at a weight of KL_z far above that of the authors' code nothing then keeps the prior's scale from falling.
+iteration": nothing then keeps the prior's scale from falling (docs/presets.md).
 """
 
 from __future__ import annotations

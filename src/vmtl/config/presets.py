@@ -10,8 +10,8 @@ PRESETS: dict[str, Settings] = {
     # What serves users best, chosen by evidence: docs/defaults.md.
     "default": Settings(),
     # The paper, with the choices it leaves open taken as the authors' code does; why the weight of KL_w is not that of
-    # the lower bound: docs/presets.md. One departure: the prior of z passes gradients. Detached, nothing keeps its scale
-    # from falling, and KL_z reaches 1e10 nats.
+    # the lower bound: docs/presets.md. One departure: the prior of z passes gradients. Detached, nothing keeps its
+    # scale from falling, and KL_z reaches 1e10 nats.
     "paper": Settings(
         encoder="mlp",
         dropout=0.7,

@@ -32,7 +32,13 @@ from vmtl.inference.exact.strength import choose_regression_strength, choose_str
 from vmtl.inference.exact.structure_evidence import Targets
 from vmtl.inference.exact.task_structure import WeightPrior, infer_prior, structure_of
 from vmtl.inference.fitted import Fitted
-from vmtl.inference.recipes.steps import build_model, gather_hyperparameters, learn_features, solve
+from vmtl.inference.recipes.steps import (
+    build_model,
+    gather_hyperparameters,
+    learn_features,
+    relatedness_of,
+    solve,
+)
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.run import Callbacks, record_terms, train_model
@@ -58,11 +64,14 @@ class Point:
         features = data.through(feature_map)
         rows = one_task(features.distinct) if method.shared_head else features.distinct
         prior = infer_prior(rows, kernel, "independent", seed)
+        maps = prior.structure  # of z, which may be mixed where w is a point
+        if method.mixes:
+            maps = infer_prior(rows, kernel, relatedness_of(method, settings), seed).structure
         model = build_model(
             method,
             settings,
             features.rows,
-            prior.structure,
+            maps,
             logit_scale=kernel.logit_scale(prior.scale),
             noise=kernel.noise,
             seed=seed,
@@ -73,7 +82,8 @@ class Point:
             solution = solve(model, rows, prior.structure)
         history = train_the_rest(model, features, seed, callbacks)
         calibrate(model, features.distinct, prior.structure.covariance, solution)
-        inferred = gather_hyperparameters(self.name, kernel, prior, model)
+        shown = replace(prior, structure=maps) if method.mixes else prior
+        inferred = gather_hyperparameters(self.name, kernel, shown, model)
         return Fitted.complete(feature_map, model, history, inferred)
 
 

@@ -68,10 +68,12 @@ bench-speed: .venv/.installed
 bench-accuracy: .venv/.tested
 	$(BIN)/python benchmarks/accuracy.py
 
-# RESULTS.md from real runs; VMTL_DATA names the folder of the data.
+# RESULTS.md and docs/claims.md from real runs; VMTL_DATA names the folder of the data. Four to five hours of processor
+# time (benchmarks/README.md); killed and started again, it goes on.
 results: .venv/.tested
 	$(BIN)/vmtl bench run benchmarks/results.toml --workers 2 --out runs
 	$(BIN)/vmtl bench show benchmarks/results.toml --out runs --results-md RESULTS.md
+	$(BIN)/python benchmarks/claims.py --out runs --write
 
 clean:
 	rm -rf .venv .venv-lowest build dist site .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

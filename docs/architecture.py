@@ -84,6 +84,18 @@ WARM_START = Walk(
         Step("Confidence, by left-out rows", "inference.recipes.warm_start.calibrate"),
     ),
 )
+POINT = Walk(
+    "Point: no posterior of w",
+    (
+        Step("Kernel, by left-out rows", "inference.exact.kernel_selection.select_kernel"),
+        Step("Fixed features of it", "inference.recipes.steps.learn_features"),
+        Step("s0; tasks share nothing", "inference.exact.task_structure.infer_prior"),
+        Step("Model at these values", "inference.recipes.steps.build_model"),
+        Step("w, solved", "inference.recipes.steps.solve"),
+        Step("The rest, trained", "inference.recipes.point.train_the_rest"),
+        Step("Confidence, by left-out rows", "inference.recipes.point.calibrate"),
+    ),
+)
 VARIATIONAL = Walk(
     "Variational: the paper",
     (
@@ -128,6 +140,7 @@ WALKS = {
     "fit": ENTER,
     "exact": EXACT,
     "warm": WARM_START,
+    "point": POINT,
     "variational": VARIATIONAL,
     "predict": PREDICT,
     "table": TABLE,
@@ -237,20 +250,22 @@ def draw_steps(drawing: Drawing, x: int, y: int, walk: Walk, fill: str) -> int:
 
 
 def draw_walk() -> str:
-    """From the call of fit through one of three recipes to the fitted model."""
-    drawing = Drawing(810, "The walk of one fit")
-    lanes = ((16, EXACT, "people"), (280, WARM_START, "people"), (544, VARIATIONAL, "model"))
-    fork = draw_steps(drawing, 280, 16, ENTER, "ground")
-    draw_step(drawing, 280, fork - 50, ENTER.steps[-1], "choice")
+    """From the call of fit through one of four recipes to the fitted model."""
+    drawing = Drawing(1074, "The walk of one fit")
+    recipes = (EXACT, WARM_START, POINT, VARIATIONAL)
+    lanes = tuple((16 + 264 * n, walk, "model" if walk is VARIATIONAL else "people") for n, walk in enumerate(recipes))
+    middle = 412
+    fork = draw_steps(drawing, middle, 16, ENTER, "ground")
+    draw_step(drawing, middle, fork - 50, ENTER.steps[-1], "choice")
     end = fork + 60 + 66 * max(len(walk.steps) for _, walk, _ in lanes)
-    centre = 280 + LANE // 2
+    centre = middle + LANE // 2
     for x, walk, fill in lanes:
-        middle = x + LANE // 2
-        drawing.arrow((centre, fork), (centre, fork + 14), (middle, fork + 14), (middle, fork + 28))
+        lane = x + LANE // 2
+        drawing.arrow((centre, fork), (centre, fork + 14), (lane, fork + 14), (lane, fork + 28))
         drawing.text(x, fork + 46, walk.title, 13, font_weight="bold")
         last = draw_steps(drawing, x, fork + 54, walk, fill)
-        drawing.arrow((middle, last), (middle, end - 14), (centre, end - 14), (centre, end))
-    draw_steps(drawing, 280, end, LEAVE, "ground")
+        drawing.arrow((lane, last), (lane, end - 14), (centre, end - 14), (centre, end))
+    draw_steps(drawing, middle, end, LEAVE, "ground")
     return drawing.svg(height=end + 66)
 
 

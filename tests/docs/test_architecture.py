@@ -14,7 +14,20 @@ import numpy as np
 import pytest
 
 import architecture
-from architecture import ENTER, EXACT, LEAVE, PAGE, PICTURES, PREDICT, ROOT, TABLE, VARIATIONAL, WARM_START, Walk
+from architecture import (
+    ENTER,
+    EXACT,
+    LEAVE,
+    PAGE,
+    PICTURES,
+    POINT,
+    PREDICT,
+    ROOT,
+    TABLE,
+    VARIATIONAL,
+    WARM_START,
+    Walk,
+)
 from vmtl import MultiTaskClassifier
 
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -105,7 +118,12 @@ def rows(kind: Callable[..., Any] = np.asarray) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("method", "preset", "recipe"),
-    [("vmtl", "default", EXACT), ("bakker", "default", WARM_START), ("vmtl", "paper", VARIATIONAL)],
+    [
+        ("vmtl", "default", EXACT),
+        ("bakker", "default", WARM_START),
+        ("bmtl", "default", POINT),
+        ("vmtl", "paper", VARIATIONAL),
+    ],
 )
 def test_a_fit_walks_as_the_page_says(method: str, preset: str, recipe: Walk) -> None:
     model = MultiTaskClassifier(method, preset, max_steps=2, random_state=0)

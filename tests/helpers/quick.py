@@ -11,7 +11,7 @@ from vmtl.inference.exact import kernel_selection, scales, structure_posterior, 
 
 
 def shorten(patch: pytest.MonkeyPatch) -> None:
-    """Fewer steps, draws and scales wherever something is inferred from the training rows, until ``patch`` is undone."""
+    """Fewer steps, draws and scales wherever something is inferred, until ``patch`` is undone."""
     patch.setattr(kernel_selection, "STEPS", 4)
     patch.setattr(kernel_selection, "NEXT_STEPS", 2)
     patch.setattr(kernel_selection, "MORE_STEPS", 2)

@@ -78,7 +78,7 @@ def test_of_thousands_of_tasks_there_is_no_table() -> None:
     again = Hyperparameters.from_file({}, given.to_tensors(), n_tasks)
     assert again.structure is not None
     assert again.structure.alpha is again.structure.covariance is None
-    with pytest.raises(ValueError, match="^the structure has no variance$"):
+    with pytest.raises(ValueError, match=r"^the structure has no variance$"):
         Hyperparameters.from_file({}, {"sharing": given.to_tensors()["sharing"]}, n_tasks)
 
 

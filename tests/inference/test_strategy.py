@@ -10,6 +10,7 @@ from helpers.toys import toy
 from vmtl.config.presets import PRESETS
 from vmtl.inference.exact.kernel_selection import assume_kernel, select_kernel
 from vmtl.inference.recipes.exact import Exact
+from vmtl.inference.recipes.point import Point
 from vmtl.inference.recipes.variational import Variational
 from vmtl.inference.recipes.warm_start import WarmStart
 from vmtl.inference.strategy import Strategy, choose_strategy, fit
@@ -32,10 +33,11 @@ def chosen(method: str, preset: str = "default", **options: Any) -> Strategy:
         ("vbmtl", Exact()),
         ("bakker", WarmStart()),
         ("vmtl_ac", TRAINED),  # amortised: no means of its own
-        ("bmtl", TRAINED),  # no q(w)
-        ("qian", TRAINED),
-        ("stl", ASSUMED),  # one encoder per task
-        ("vstl", ASSUMED),
+        ("vstl", Exact()),
+        ("bmtl", Point()),
+        ("qian", Point()),
+        ("long", Point()),
+        ("stl", Point()),
     ],
 )
 def test_the_prior_of_a_method_decides_in_the_default_preset(method: str, expected: Strategy) -> None:
@@ -54,7 +56,8 @@ def test_the_papers_presets_only_take_gradient_steps(method: str, preset: str) -
         ({"encoder": "linear"}, ASSUMED),
         ({"sharing": 0.9}, TRAINED),
         ({"logit_scale": 3.0}, TRAINED),
-        ({"bayesian_w": False}, TRAINED),
+        ({"bayesian_w": False}, Point()),
+        ({"bayesian_w": False, "ridge": False}, TRAINED),
         ({"bayesian_z": False}, Exact()),
         ({"select": False}, ASSUMED),
     ],
@@ -63,7 +66,7 @@ def test_what_is_given_by_hand_is_not_solved(options: dict[str, Any], expected: 
     assert chosen("vmtl", **options) == expected
 
 
-@pytest.mark.parametrize("method", ["vmtl", "bakker", "bmtl"])
+@pytest.mark.parametrize("method", ["vmtl", "bakker", "kendall"])
 def test_a_fit_is_complete_and_leaves_the_settings_alone(method: str) -> None:
     settings = PRESETS["default"].with_options(max_steps=2)
     fitted = fit(METHODS[method], settings, CLASSES, 0)

@@ -11,8 +11,7 @@ from vmtl import Method
     ("fields", "sentence"),
     [
         ({"prior_z": "standard_normal"}, "prior_z='standard_normal' is a KL and needs q_z='gaussian'"),
-        ({"prior_w": "standard_normal"}, "prior_w='standard_normal' needs q_w='gaussian'; q_w is 'delta'"),
-        ({"prior_w": "gumbel_mixture"}, "prior_w='gumbel_mixture' needs q_w='gaussian'"),
+        ({"prior_w": "gumbel_mixture"}, "prior_w='gumbel_mixture' needs q_w='gaussian'; q_w is 'delta'"),
         ({"q_w": "gaussian", "prior_w": "tensor_normal"}, "prior_w='tensor_normal' needs q_w='delta'"),
         ({"q_z": "gaussian"}, "q_z='gaussian' needs a prior_z"),
         ({"q_w": "gaussian"}, "q_w='gaussian' needs a prior_w"),
@@ -20,7 +19,7 @@ from vmtl import Method
             {"encoder": "per task", "q_w": "gaussian", "prior_w": "gumbel_mixture"},
             "a mixture of other tasks needs one shared encoder",
         ),
-        ({"shared_head": True, "q_w": "gaussian", "prior_w": "standard_normal"}, "one classifier for all tasks"),
+        ({"shared_head": True, "q_w": "gaussian", "prior_w": "learned_gaussian"}, "one classifier for all tasks"),
         ({"shared_head": True, "head": "amortised"}, "set shared_head=False"),
         ({"prior_w": "laplace"}, "prior_w must be one of None, 'standard_normal'"),
         ({"q_z": "laplace"}, "q_z must be one of 'delta', 'gaussian'; got 'laplace'"),

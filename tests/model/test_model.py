@@ -34,7 +34,9 @@ def test_settings_make_posteriors_deterministic() -> None:
     vmtl = METHODS["vmtl"]
     assert effective_method(vmtl, SMALL) is vmtl
     without = effective_method(vmtl, replace(SMALL, bayesian_z=False, bayesian_w=False))
-    assert (without.q_z, without.prior_z, without.q_w, without.prior_w) == ("delta", None, "delta", None)
+    assert (without.q_z, without.prior_z, without.q_w, without.prior_w) == ("delta", None, "delta", "standard_normal")
+    bare = effective_method(vmtl, replace(SMALL, bayesian_w=False, ridge=False))
+    assert (bare.q_w, bare.prior_w) == ("delta", None)
     model = build("vmtl", ROWS, replace(SMALL, bayesian_w=False))
     assert isinstance(model.q_w(), Delta)
     assert isinstance(model.encoder(ROWS.x[None]), Gaussian)

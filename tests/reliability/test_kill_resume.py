@@ -26,7 +26,7 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "default": ("c", {"max_steps": 150, "random_state": 3}),
     "early stopping": ("c", {"max_steps": 150, "random_state": 3, "early_stopping": True}),
     "paper": ("c", {"preset": "paper", "max_steps": 40, "latent_dim": 16, "random_state": 3}),
-    "closed-form prior": ("r", {"method": "long", "max_steps": 250, "random_state": 3}),
+    "closed-form prior": ("r", {"method": "long", "encoder": "linear", "max_steps": 250, "random_state": 3}),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 #: What makes q(z | x), see ``vmtl.model.encoders``.
-EncoderName = Literal["kernel", "linear", "noisy-linear", "mlp"]
+EncoderName = Literal["kernel", "linear", "noisy-linear", "mlp", "noisy-mlp"]
 #: How the KL to a mixture is computed.
 KLForm = Literal["bound", "monte-carlo", "moment-matched", "weighted-sum"]
 KL_FORMS: tuple[KLForm, ...] = get_args(KLForm)
@@ -19,5 +19,9 @@ Predictive = Literal["monte-carlo", "moment", "mean"]
 LossEstimator = Literal["sampled", "moment"]
 #: Where mixing weights start: from the evidence of the rows, or uniform.
 InitialRelatedness = Literal["evidence", "uniform"]
-#: Whether tasks count alike in the objective, or by their rows.
-TaskWeight = Literal["tasks", "rows"]
+#: Whether tasks count alike in the objective, by their rows, or whole.
+TaskWeight = Literal["tasks", "rows", "sum"]
+#: What attention logits are divided by: the root of the number of features, or the range of a row's logits.
+AttentionScale = Literal["root", "range"]
+#: How widths of q(w) are kept positive.
+WidthLink = Literal["exp", "softplus"]

@@ -45,8 +45,8 @@ def released_tau(step: int, total: int, n_tasks: int, rate: float, every: float,
 
 
 def released_kl(step: int, total: int, n_tasks: int, increment: float, every: float) -> float:
-    """The authors' KL_w scale: ``increment`` more per task at step 0 and at every ``every``-th one after."""
-    return increment * n_tasks * (step // int(every) + 1)
+    """The authors' KL_w scale: ``increment`` more per task at every ``every``-th step."""
+    return increment * n_tasks * (step // int(every))
 
 
 SCHEDULES: dict[str, Callable[..., float]] = {
@@ -66,6 +66,16 @@ def value(schedule: Schedule, step: int, total: int, n_tasks: int = 1) -> float:
     if name not in SCHEDULES:
         raise ValueError(f"Unknown schedule {name!r}; choose one of {', '.join(SCHEDULES)}.")
     return SCHEDULES[str(name)](step, total, n_tasks, *numbers)
+
+
+def compressed(step: int, total: int, written_for: int | None) -> tuple[int, int]:
+    """The step and the number of steps that schedules see, if they were written for more steps than ``total``.
+
+    A run of a tenth of the steps passes through temperature, KL scales and learning rates ten times as fast.
+    """
+    if written_for is None or written_for <= total:
+        return step, total
+    return step * written_for // total, written_for
 
 
 def scaled(schedule: Schedule, factor: float) -> Schedule:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, get_args
 
 from vmtl.config.choices import (
+    AttentionScale,
     EncoderName,
     InitialRelatedness,
     KLForm,
@@ -15,6 +16,7 @@ from vmtl.config.choices import (
     Predictive,
     PriorGradient,
     TaskWeight,
+    WidthLink,
 )
 from vmtl.config.schedules import SCHEDULES, Schedule
 
@@ -27,14 +29,14 @@ class Settings:
 
     Parameters
     ----------
-    encoder : {"kernel", "linear", "noisy-linear", "mlp"}, default="kernel"
-        What makes q(z | x).
+    encoder : {"kernel", "linear", "noisy-linear", "mlp", "noisy-mlp"}, default="kernel"
+        What makes q(z | x). An amortised head is a network of the same kind as "mlp" or "noisy-mlp".
     latent_dim : int, default=512
         K, the size of z; of the kernel encoder the most it may have.
     hidden_dim : int, default=512
         Width of the layers of the mlp encoder and of the amortised head.
-    dropout : float, default=0.0
-        Probability that an input of the encoder or the amortised head is left out of a training step.
+    dropout, head_dropout : float, default=0.0
+        Probability that an input of the encoder, and of the amortised head, is left out of a training step.
     scale_input : bool, default=True
         Centre the columns and divide by the root mean square norm of the rows; the kernel encoder scales by itself.
     select : bool, default=True
@@ -43,8 +45,14 @@ class Settings:
         Whether who learns from whom is inferred from the training rows, or begins even.
     logit_scale : float, optional
         s0 in logits = s0 w . [z; 1]; selected if None.
-    initial_w_scale : float, default=0.1
-        Where the scale of q(w) starts.
+    initial_w_scale, initial_w_deviation : float, default=0.1, 0.01
+        Where the scale of q(w) starts, and the deviation of its means at the start.
+    width_link : {"exp", "softplus"}, default="exp"
+        What makes the scale of q(w) positive.
+    bias : bool, default=True
+        Whether outputs have a bias.
+    ridge : bool, default=True
+        Whether points of w have the prior N(0, I), too.
     sharing : float in [0, 1], optional
         r, how strongly the prior of w follows the other tasks: 1 is the paper, 0 is N(0, I), None infers it per task.
     kl_form : {"bound", "monte-carlo", "moment-matched", "weighted-sum"}, default="bound"
@@ -56,6 +64,12 @@ class Settings:
         One set of mixing weights for w and z; where beta is trained on its own it prefers tasks with many rows.
     prior_gradient_w, prior_gradient_z : {"detached", "both"}, default="detached", "both"
         Whether the mixture priors also move the tasks that they are mixed from.
+    prior_dropout : bool, default=False
+        Dropout also where other tasks' rows are encoded for the prior of z; that prior must be detached.
+    attention_scale : {"root", "range"}, default="root"
+        What attention logits are divided by: the root of the number of features, or their range in a row.
+    bias_slip : bool, default=False
+        The prior of a bias as a slip of the authors' VMTL-AC has it: mean sum alpha var, variance sum alpha^2.
     entropy_weight : float, default=1.0
         Weight of the term that keeps the mixing weights near their start.
     bayesian_z, bayesian_w : bool, default=True
@@ -68,8 +82,10 @@ class Settings:
         Temperature of the Gumbel-Softmax.
     kl_scale_w, kl_scale_z : schedule
         Multipliers of the two KL terms; other than 1 is tempering.
-    task_weight : {"tasks", "rows"}, default="rows"
-        Whether tasks count alike in the objective, or by their rows.
+    divide_kl_w : bool, default=True
+        Whether KL_w is divided by the rows of its task, as in the lower bound per row, or added whole.
+    task_weight : {"tasks", "rows", "sum"}, default="rows"
+        Whether tasks count alike in the objective, by their rows, or whole: their losses are added.
     all_classes : bool, default=True
         Cross-entropy over all classes; False leaves out those that a task never saw.
     refine : bool, default=False
@@ -77,9 +93,11 @@ class Settings:
         it: ``kl_form``, ``n_z``, ``n_w``, ``max_steps``, ``learning_rate``, ``batch_rows``.
     max_steps : int, default=150
         Training steps.
+    schedule_steps : int, optional
+        Steps that the schedules are written for; a fit of fewer steps passes through them faster.
     learning_rate : schedule
         Of Adam.
-    network_rate, mixing_rate, scale_rate : float
+    network_rate, mixing_rate, scale_rate, weighting_rate : float
         Learning rates of groups of parameters, as multiples of the schedule.
     adam_betas : tuple of two floats, default=(0.9, 0.99)
         Of Adam.
@@ -100,18 +118,26 @@ class Settings:
     latent_dim: int = 512
     hidden_dim: int = 512
     dropout: float = 0.0
+    head_dropout: float = 0.0
     scale_input: bool = True
     select: bool = True
     relatedness: InitialRelatedness = "evidence"
     logit_scale: float | None = None
     initial_w_scale: float = 0.1
+    initial_w_deviation: float = 0.01
+    width_link: WidthLink = "exp"
+    bias: bool = True
     # priors
+    ridge: bool = True
     sharing: float | None = None
     kl_form: KLForm = "bound"
     mixing: MixingMode = "gumbel"
     tie_mixing: bool = False
     prior_gradient_w: PriorGradient = "detached"
     prior_gradient_z: PriorGradient = "both"
+    prior_dropout: bool = False
+    attention_scale: AttentionScale = "root"
+    bias_slip: bool = False
     entropy_weight: float = 1.0
     bayesian_z: bool = True
     bayesian_w: bool = True
@@ -122,15 +148,18 @@ class Settings:
     tau: Schedule = ("linear", 1.0, 0.5, 1.0)
     kl_scale_w: Schedule = ("constant", 1.0)
     kl_scale_z: Schedule = ("constant", 1e-4)
+    divide_kl_w: bool = True
     task_weight: TaskWeight = "rows"
     all_classes: bool = True
     # optimisation
     refine: bool = False
     max_steps: int = 150
+    schedule_steps: int | None = None
     learning_rate: Schedule = ("cosine", 0.1, 0.02)
     network_rate: float = 0.04
     mixing_rate: float = 0.6
     scale_rate: float = 0.6
+    weighting_rate: float = 0.6
     adam_betas: tuple[float, float] = (0.9, 0.99)
     weight_decay: float = 0.0
     decay_everything: bool = False
@@ -143,13 +172,16 @@ class Settings:
     def __post_init__(self) -> None:
         if self.sharing is not None:
             _between("sharing", self.sharing, 0, 1)
-        _between("dropout", self.dropout, 0, 0.999)
+        for name in ("dropout", "head_dropout"):
+            _between(name, getattr(self, name), 0, 0.999)
         for name in ("latent_dim", "hidden_dim", "n_z", "n_w", "max_steps", "predict_z", "predict_w"):
             value = getattr(self, name)
             if int(value) != value or value < 1:
                 raise ValueError(f"{name} must be a positive integer; got {value!r}.")
         if int(self.batch_rows) != self.batch_rows or self.batch_rows < 0:
             raise ValueError(f"batch_rows must be a positive integer, or 0 for all rows; got {self.batch_rows!r}.")
+        if self.prior_dropout and self.prior_gradient_z != "detached":
+            raise ValueError("prior_dropout is for a detached prior of z; set prior_gradient_z='detached'.")
         for name in ("logit_scale", "initial_w_scale"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive; got {getattr(self, name)!r}.")
@@ -188,6 +220,8 @@ TRAINING_OPTIONS = ("kl_form", "n_z", "n_w", "max_steps", "learning_rate", "batc
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "encoder": get_args(EncoderName),
+    "width_link": get_args(WidthLink),
+    "attention_scale": get_args(AttentionScale),
     "kl_form": get_args(KLForm),
     "mixing": get_args(MixingMode),
     "prior_gradient_w": get_args(PriorGradient),

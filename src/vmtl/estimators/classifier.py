@@ -33,7 +33,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         A name in ``vmtl.METHODS``, or a ``Method`` of your own.
     preset : {"default", "paper", "released"}, default="default"
         Where every option that is None takes its value from.
-    encoder : {"kernel", "linear", "noisy-linear", "mlp"}, default=None
+    encoder : {"kernel", "linear", "noisy-linear", "mlp", "noisy-mlp"}, default=None
         How a row becomes a representation z.
     latent_dim : int, default=None
         K, the size of z.

@@ -14,6 +14,7 @@ from vmtl._utils.threads import check_device, check_threads
 from vmtl.config.choices import EncoderName, KLForm, MixingMode, Predictive
 from vmtl.config.presets import get_preset
 from vmtl.config.settings import Settings
+from vmtl.methods import get_method
 from vmtl.model.method import Method
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -74,7 +75,8 @@ class Parameters:
 
     def settings(self) -> Settings:
         """The preset with every option that is not None."""
-        settings = get_preset(self.preset)
+        head = get_method(self.method).head
+        settings = get_preset(self.preset, head)
         options = {name: getattr(self, name) for name in OPTIONS}
         if self.learning_rate is not None:
             if not isinstance(self.learning_rate, Real) or not float(self.learning_rate) > 0:

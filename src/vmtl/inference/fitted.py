@@ -22,6 +22,7 @@ from vmtl.inference.variational.history import History
 from vmtl.inference.variational.training import check_weights
 from vmtl.model.method import Method
 from vmtl.model.model import Layout, Model
+from vmtl.model.noisy_encoders import upgrade
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,24 @@ def _load_model(
     )
     if layout.task_rows.shape != layout.class_mask.shape[:1]:
         raise ValueError("task_rows does not have one number per task")
+    weights = _since_0_1_0(settings, weights)
     check_fits(lambda: Model(method, settings, layout.to("meta")), weights)
     model = Model(method, settings, layout).to(weights["task_rows"].dtype)
     model.load_state_dict(weights)
     return model
+
+
+def _since_0_1_0(settings: Settings, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors under their names of today: 0.1.0 had another noisy encoder, and covariances of classes and features."""
+    if settings.encoder == "noisy-linear" and "encoder.log_scale" in weights:
+        weights = upgrade(weights)
+    if "prior_w.covariance_0" in weights:
+        old = {name: value for name, value in weights.items() if name.startswith("prior_w.")}
+        weights = {name: value for name, value in weights.items() if name not in old}
+        weights["prior_w.covariance"] = old["prior_w.covariance_0"]
+        weights["prior_w.inverse"] = old["prior_w.inverse_0"]
+        weights["prior_w.log_det"] = old["prior_w.log_dets"][0]
+    return weights
 
 
 def _load_history(numbers: dict[str, list[Any]], terms: dict[str, Tensor], n_tasks: int) -> History:

@@ -9,6 +9,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.kernel_selection import assume_kernel, select_kernel
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.exact import Exact
+from vmtl.inference.recipes.point import Point
 from vmtl.inference.recipes.variational import Variational
 from vmtl.inference.recipes.warm_start import WarmStart
 from vmtl.inference.training_data import TrainingData
@@ -46,19 +47,22 @@ def fit(
 def choose_strategy(method: Method, settings: Settings) -> Strategy:
     """How the posterior of ``method`` is found.
 
-    - ``Variational`` on an assumed kernel, or none: the paper's presets, encoders that are trained, one per task;
+    - ``Variational`` on an assumed kernel, or none: the paper's presets, encoders that are trained;
     - ``Variational`` on a selected kernel: where the exact model has no counterpart;
     - ``Exact``: where the posterior means of w are those of the exact model;
-    - ``WarmStart``: where they are only a good start.
+    - ``WarmStart``: where they are only a good start;
+    - ``Point``: where w is a point under a Gaussian prior.
     """
-    if not (settings.select and settings.encoder == "kernel" and method.encoder == "shared"):
+    if not (settings.select and settings.encoder == "kernel"):
         return Variational(assume_kernel)
     if not has_exact_model(method, settings):
         return Variational(select_kernel)
+    if method.q_w == "delta":
+        return Point()
     return Exact() if method.mixes_w or method.prior_w == "standard_normal" else WarmStart()
 
 
 def has_exact_model(method: Method, settings: Settings) -> bool:
-    """Whether q(w) is a Gaussian with means of its own, and neither scale nor strength of sharing are given by hand."""
+    """Whether w has means of its own and a Gaussian prior, and neither scale nor strength are given by hand."""
     by_hand = settings.logit_scale is not None or (method.mixes_w and settings.sharing is not None)
-    return method.head == "direct" and method.q_w == "gaussian" and not by_hand
+    return method.head == "direct" and method.prior_w is not None and not by_hand

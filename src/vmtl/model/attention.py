@@ -9,7 +9,8 @@ where
 
 Where we depart from the paper: regression has no labels, so the attention logits gain log k(y_n, y_j), k a Gaussian
 kernel on standardised targets, which for discrete targets and a small bandwidth is the label rule again. A row with
-sample weight 2 counts as two rows.
+sample weight 2 counts as two rows. The authors' code divides by the range of a row's logits in a class (``"range"``)
+instead of sqrt(d), which makes the average nearly even.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import math
 import torch
 from torch import Tensor
 
+from vmtl.config.choices import AttentionScale
 from vmtl.data.rows import Rows, group_table
 
 #: Most attention weights kept in memory; beyond that they are computed for each batch.
@@ -32,8 +34,8 @@ class Attention:
     marks the tasks that have rows with the label of a row.
     """
 
-    def __init__(self, rows: Rows, bandwidth: float = 0.1) -> None:
-        self.rows, self.bandwidth = rows, bandwidth
+    def __init__(self, rows: Rows, scale: AttentionScale = "root", bandwidth: float = 0.1) -> None:
+        self.rows, self.scale, self.bandwidth = rows, scale, bandwidth
         others = rows.task[:, None] != torch.arange(rows.n_tasks, device=rows.task.device)
         self.support = others & rows.class_mask.T[rows.label]  # (n, T)
         cell = rows.label * rows.n_tasks + rows.task
@@ -71,10 +73,20 @@ class Attention:
         rows = self.rows
         x, y = rows.x[index], rows.y[index]
         keys = rows.x[self.keys].flatten(1, 2)  # (C, T * M, D)
-        logits = torch.matmul(x, keys.mT).unflatten(-1, self.keys.shape[1:]) / math.sqrt(x.shape[-1])
+        logits = torch.matmul(x, keys.mT).unflatten(-1, self.keys.shape[1:])  # (C, R, T, M)
+        logits = logits / self._unit(logits)
         weight = torch.where(self._key_mask, rows.weight[self.keys], 0.0)
         logits = logits + weight.log()[:, None]
         if not rows.is_classification:
             distance = (rows.y[self.keys][:, None] - y[..., None, None]) / self.bandwidth
             logits = logits - 0.5 * distance.square()
         return torch.nan_to_num(logits.softmax(-1)) * self.support[index][..., None]
+
+    def _unit(self, logits: Tensor) -> Tensor | float:
+        """What the products (C, R, T, M) are divided by."""
+        if self.scale == "root":
+            return math.sqrt(self.rows.x.shape[-1])
+        real = self._key_mask[:, None]
+        highest = torch.where(real, logits, -torch.inf).amax(-1, keepdim=True)
+        lowest = torch.where(real, logits, torch.inf).amin(-1, keepdim=True)
+        return torch.where(highest > lowest, highest - lowest, 1.0)

@@ -39,14 +39,23 @@ class GroupedLinear(nn.Module):
 
     parameter_groups: ClassVar[ParameterGroups] = {"weight": "network", "bias": "network"}
 
-    def __init__(self, groups: int, size_in: int, size_out: int, bias: float | None = None) -> None:
+    def __init__(
+        self, groups: int, size_in: int, size_out: int, *, bias: float | None = None, deviation: float | None = None
+    ) -> None:
         super().__init__()
-        self.start = bias
+        self.start, self.deviation = bias, deviation
         self.weight = nn.Parameter(torch.zeros(groups, size_in, size_out))
         self.bias = nn.Parameter(torch.zeros(groups, 1, size_out))
 
     def reset(self, generator: torch.Generator) -> None:
-        """Uniform on +-1 / sqrt(in), as torch.nn.Linear; the bias too unless its start is given."""
+        """Uniform on +-1 / sqrt(in), as torch.nn.Linear; the bias too unless its start is given.
+
+        With a ``deviation`` both are normal instead.
+        """
+        if self.deviation is not None:
+            nn.init.normal_(self.weight, std=self.deviation, generator=generator)
+            nn.init.normal_(self.bias, std=self.deviation, generator=generator)
+            return
         reach = 1 / math.sqrt(self.weight.shape[1])
         nn.init.uniform_(self.weight, -reach, reach, generator=generator)
         if self.start is None:
@@ -116,6 +125,18 @@ class KernelEncoder(Encoder):
         return Gaussian(first, scale.expand_as(first))
 
 
+class FixedEncoder(Encoder):
+    """z = x: features that are taken as they are."""
+
+    fixed = True
+
+    def first(self, x: Tensor, task: Tensor | None = None) -> Tensor:
+        return x
+
+    def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
+        return Delta(first)
+
+
 class LinearEncoder(Encoder):
     """z mean = x W + b, with one learned scale per latent dimension."""
 
@@ -135,30 +156,6 @@ class LinearEncoder(Encoder):
             return Delta(first)
         scale = pick(self.log_scale, task).exp()
         return Gaussian(first, scale.expand_as(first))
-
-
-class NoisyLinearEncoder(Encoder):
-    """The released encoder: a linear layer whose weights have mean and scale, so that
-
-    z mean = x W + b, z variance = x^2 S^2. The variance needs x itself, so this encoder does not commute
-    with the attention average and reads the aggregated features.
-    """
-
-    commutes = False
-    parameter_groups: ClassVar[ParameterGroups] = {"log_scale": "scale"}
-
-    def __init__(self, groups: int, size_in: int, latent_dim: int, dropout: float) -> None:
-        super().__init__(latent_dim, dropout)
-        self.mean = GroupedLinear(groups, size_in, latent_dim)
-        self.log_scale = nn.Parameter(torch.full((groups, size_in, latent_dim), -4.0))
-
-    def first(self, x: Tensor, task: Tensor | None = None) -> Tensor:
-        return x
-
-    def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
-        log_scale = pick(self.log_scale, task)
-        variance = first.square() @ (2 * log_scale).exp()
-        return Gaussian(self.mean(first, task), variance.clamp_min(1e-12).sqrt())
 
 
 class MlpEncoder(Encoder):

@@ -3,7 +3,8 @@
 q(w_t) = prod_c N(mu_tc, diag(sigma_tc^2))
 
 where
-    w_tc = ``mean``, ``scale`` (T, C, K + 1): the last entry multiplies a feature of value 1, the bias
+    w_tc = ``mean``, ``scale`` (T, C, K + 1): the last entry multiplies a feature of value 1, the bias; without a bias
+        (T, C, K)
     C = classes, 1 in regression
 
 ``DirectHead`` learns mu and sigma themselves; ``AmortisedHead`` (VMTL-AC) infers them from a class's training rows.
@@ -23,36 +24,56 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vmtl._utils.noise import Noise
+from vmtl.config.choices import WidthLink
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Delta, Gaussian, Posterior
 from vmtl.model.encoders import GroupedLinear
+from vmtl.model.noisy_encoders import NoisyMlp
 from vmtl.model.parameter_groups import ParameterGroups
 
 
 class DirectHead(nn.Module):
-    """mu and sigma of every weight are parameters; one w for all tasks if ``shared``."""
+    """mu and sigma of every weight are parameters; one w for all tasks if ``shared``.
+
+    sigma is exp of ``log_scale``, or with the link "softplus" that of ``rho``: it matters where they decay.
+    """
 
     amortised = False
-    parameter_groups: ClassVar[ParameterGroups] = {"mean": "main", "log_scale": "scale"}
+    parameter_groups: ClassVar[ParameterGroups] = {"mean": "main", "log_scale": "scale", "rho": "scale"}
 
     def __init__(
-        self, n_tasks: int, n_outputs: int, size: int, *, stochastic: bool, shared: bool, scale: float
+        self,
+        n_tasks: int,
+        n_outputs: int,
+        size: int,
+        *,
+        stochastic: bool,
+        shared: bool,
+        scale: float,
+        deviation: float = 0.01,
+        link: WidthLink = "exp",
     ) -> None:
         super().__init__()
-        self.n_tasks = n_tasks
-        shape = (1 if shared else n_tasks, n_outputs, size + 1)
+        self.n_tasks, self.deviation = n_tasks, deviation
+        shape = (1 if shared else n_tasks, n_outputs, size)
         self.mean = nn.Parameter(torch.zeros(shape))
-        self.log_scale = nn.Parameter(torch.full(shape, math.log(scale))) if stochastic else None
+        self.log_scale = self.rho = None
+        if stochastic and link == "exp":
+            self.log_scale = nn.Parameter(torch.full(shape, math.log(scale)))
+        elif stochastic:
+            self.rho = nn.Parameter(torch.full(shape, math.log(math.expm1(scale))))
 
     def reset(self, generator: torch.Generator) -> None:
-        """Means start at N(0, 0.01^2)."""
-        nn.init.normal_(self.mean, std=0.01, generator=generator)
+        """Means start at N(0, deviation^2)."""
+        nn.init.normal_(self.mean, std=self.deviation, generator=generator)
 
     def forward(self, noise: Noise | None = None) -> Posterior:
         mean = self.mean.expand(self.n_tasks, -1, -1)
-        if self.log_scale is None:
-            return Delta(mean)
-        return Gaussian(mean, self.log_scale.exp().expand_as(mean))  # (T, C, K+1)
+        if self.log_scale is not None:
+            return Gaussian(mean, self.log_scale.exp().expand_as(mean))  # (T, C, K+1)
+        if self.rho is not None:
+            return Gaussian(mean, F.softplus(self.rho).expand_as(mean))
+        return Delta(mean)
 
 
 class AmortisedHead(nn.Module):
@@ -71,8 +92,8 @@ class AmortisedHead(nn.Module):
         self.dropout = dropout
         self.layer1 = GroupedLinear(1, statistics.shape[-1], hidden)
         self.layer2 = GroupedLinear(1, hidden, hidden)
-        self.mean = GroupedLinear(1, hidden, size + 1)
-        self.scale = GroupedLinear(1, hidden, size + 1, bias=-2.0) if stochastic else None
+        self.mean = GroupedLinear(1, hidden, size)
+        self.scale = GroupedLinear(1, hidden, size, bias=-2.0) if stochastic else None
 
     def forward(self, noise: Noise | None = None) -> Posterior:
         x = self.statistics
@@ -85,7 +106,31 @@ class AmortisedHead(nn.Module):
         return Gaussian(mean, F.softplus(self.scale(hidden)).add_(1e-4))
 
 
-Head = DirectHead | AmortisedHead
+class NoisyAmortisedHead(nn.Module):
+    """The generator of the authors' VMTL-AC: networks with a noisy last layer, the bias from one of width 1."""
+
+    amortised = True
+    statistics: Tensor
+
+    def __init__(
+        self, statistics: Tensor, latent_dim: int, *, bias: bool, hidden: int, stochastic: bool, dropout: float
+    ) -> None:
+        super().__init__()
+        self.register_buffer("statistics", statistics)  # (T, C, D)
+        self.dropout, self.stochastic = dropout, stochastic
+        self.slopes = NoisyMlp(1, statistics.shape[-1], hidden, latent_dim)
+        self.bias = NoisyMlp(1, statistics.shape[-1], 1, 1) if bias else None
+
+    def forward(self, noise: Noise | None = None) -> Posterior:
+        x = self.statistics
+        if noise is not None and self.dropout:
+            x = x * noise.keep(tuple(x.shape), self.dropout)
+        parts: list[Gaussian] = [network(x) for network in (self.slopes, self.bias) if network is not None]
+        mean = torch.cat([part.mean for part in parts], -1)  # (T, C, K+1)
+        return Gaussian(mean, torch.cat([part.scale for part in parts], -1)) if self.stochastic else Delta(mean)
+
+
+Head = DirectHead | AmortisedHead | NoisyAmortisedHead
 
 
 def class_statistics(rows: Rows) -> Tensor:

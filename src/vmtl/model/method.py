@@ -23,8 +23,8 @@ class Method:
         What it is, in a line.
     reference : str
         Where it comes from.
-    encoder : {"shared", "per task"}, default="shared"
-        One encoder for all tasks, or one for each.
+    encoder : {"shared", "per task", "fixed"}, default="shared"
+        One encoder for all tasks, one for each, or none: z is the features as they are.
     q_z : {"delta", "gaussian"}, default="delta"
         Posterior of the representation z of a row.
     q_w : {"delta", "gaussian"}, default="delta"
@@ -32,7 +32,8 @@ class Method:
     prior_z : {None, "standard_normal", "gumbel_mixture", "bottleneck"}, default=None
         Prior of z; a Gaussian q_z needs one, a delta has none.
     prior_w : {None, "standard_normal", "gumbel_mixture", "learned_gaussian", "tensor_normal"}, default=None
-        Prior of w; a Gaussian q_w needs one. "tensor_normal" is for a delta, the others for a Gaussian.
+        Prior of w; a Gaussian q_w needs one. "standard_normal" is for both, of a delta it is ridge; "tensor_normal" is
+        for a delta, the others for a Gaussian.
     head : {"direct", "amortised"}, default="direct"
         Whether w has parameters of its own, or is inferred from class means (VMTL-AC).
     shared_head : bool, default=False
@@ -46,7 +47,7 @@ class Method:
     name: str
     summary: str
     reference: str
-    encoder: Literal["shared", "per task"] = "shared"
+    encoder: Literal["shared", "per task", "fixed"] = "shared"
     q_z: Literal["delta", "gaussian"] = "delta"
     q_w: Literal["delta", "gaussian"] = "delta"
     prior_z: str | None = None
@@ -64,19 +65,21 @@ class Method:
             raise ValueError(f"{self.name}: q_z='gaussian' needs a prior_z, one of {', '.join(Z_PRIORS)}.")
         if self.q_w == "gaussian" and self.prior_w is None:
             raise ValueError(f"{self.name}: q_w='gaussian' needs a prior_w, one of {', '.join(W_PRIORS)}.")
-        if self.prior_w is not None and W_PRIORS[self.prior_w].posterior != self.q_w:
-            needed = W_PRIORS[self.prior_w].posterior
+        if self.prior_w is not None and self.q_w not in W_PRIORS[self.prior_w].posteriors:
+            needed = W_PRIORS[self.prior_w].posteriors[0]
             raise ValueError(f"{self.name}: prior_w={self.prior_w!r} needs q_w={needed!r}; q_w is {self.q_w!r}.")
+        if self.encoder == "fixed" and self.q_z == "gaussian":
+            raise ValueError(f"{self.name}: features as they are have no width; q_z must be 'delta'.")
         if self.encoder == "per task" and (self.mixes_z or self.mixes_w):
             raise ValueError(f"{self.name}: a mixture of other tasks needs one shared encoder, not one per task.")
-        if self.shared_head and self.prior_w is not None:
+        if self.shared_head and self.prior_w not in (None, "standard_normal"):
             raise ValueError(f"{self.name}: one classifier for all tasks has no other tasks to take a prior from.")
         if self.shared_head and self.head == "amortised":
             raise ValueError(f"{self.name}: an amortised head infers one classifier per task; set shared_head=False.")
 
     def _check_names(self) -> None:
         choices: tuple[tuple[str, object, tuple[object, ...]], ...] = (
-            ("encoder", self.encoder, ("shared", "per task")),
+            ("encoder", self.encoder, ("shared", "per task", "fixed")),
             ("q_z", self.q_z, ("delta", "gaussian")),
             ("q_w", self.q_w, ("delta", "gaussian")),
             ("prior_z", self.prior_z, (None, *Z_PRIORS)),

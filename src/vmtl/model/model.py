@@ -16,16 +16,18 @@ from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from vmtl._utils.noise import Noise
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Delta, Gaussian, Posterior
-from vmtl.model.encoders import Encoder, GroupedLinear, KernelEncoder, LinearEncoder, MlpEncoder, NoisyLinearEncoder
-from vmtl.model.heads import AmortisedHead, DirectHead, Head, class_statistics
+from vmtl.model.encoders import Encoder, FixedEncoder, GroupedLinear, KernelEncoder, LinearEncoder, MlpEncoder
+from vmtl.model.heads import AmortisedHead, DirectHead, Head, NoisyAmortisedHead, class_statistics
 from vmtl.model.likelihoods import Categorical, GaussianNoise, Likelihood
 from vmtl.model.method import Method
 from vmtl.model.mixing import Mixing, TaskStructure
+from vmtl.model.noisy_encoders import NoisyLinearEncoder, NoisyMlpEncoder
 from vmtl.model.priors import PriorSettings, WPrior, make_w_prior
 from vmtl.model.priors.mixture_w import MixtureW
 from vmtl.model.task_weighting import WEIGHTINGS
@@ -61,11 +63,13 @@ class Layout:
 
 
 def effective_method(method: Method, settings: Settings) -> Method:
-    """The method with z or w made deterministic, where the settings say so."""
+    """The method with z or w made deterministic, or points without a prior, where the settings say so."""
     if not settings.bayesian_z and method.q_z == "gaussian":
         method = replace(method, q_z="delta", prior_z=None)
     if not settings.bayesian_w and method.q_w == "gaussian":
-        method = replace(method, q_w="delta", prior_w=None)
+        method = replace(method, q_w="delta", prior_w="standard_normal")
+    if not settings.ridge and method.q_w == "delta" and method.prior_w == "standard_normal":
+        method = replace(method, prior_w=None)
     return method
 
 
@@ -97,8 +101,7 @@ class Model(nn.Module):
         self.head = self._build_head(layout, n_classes)
         self.prior_w: WPrior | None = None
         if self.method.prior_w is not None:
-            size = self.encoder.latent_dim + 1
-            self.prior_w = make_w_prior(self.method.prior_w, self.prior_settings(), layout.class_mask, size)
+            self.prior_w = make_w_prior(self.method.prior_w, self.prior_settings(), layout.class_mask, self.size_w)
         self.tied = settings.tie_mixing and self.method.mixes_w and self.method.mixes_z
         self.mixing_w = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_w else None
         self.mixing_z = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_z and not self.tied else None
@@ -110,6 +113,11 @@ class Model(nn.Module):
         )
         weighting = self.method.weighting if layout.is_classification else "equal"
         self.weighting = WEIGHTINGS[weighting](self.n_tasks)
+
+    @property
+    def size_w(self) -> int:
+        """Weights of a class: one for each dimension of z, and the bias if there is one."""
+        return self.encoder.latent_dim + int(self.settings.bias)
 
     def start_from(self, structure: TaskStructure) -> None:
         """Begin at inferred mixing weights and sharing strengths instead of uniform ones."""
@@ -137,38 +145,47 @@ class Model(nn.Module):
             gradient_w=settings.prior_gradient_w,
             gradient_z=settings.prior_gradient_z,
             draws=settings.n_z * settings.n_w,
+            attention=settings.attention_scale,
+            dropout=settings.prior_dropout,
+            bias_slip=settings.bias_slip,
         )
 
     def _build_encoder(self, layout: Layout) -> Encoder:
         settings, size_in = self.settings, layout.size_in
-        groups = 1 if self.method.encoder == "shared" else self.n_tasks
+        groups = self.n_tasks if self.method.encoder == "per task" else 1
         stochastic = self.method.q_z == "gaussian"
         if settings.encoder == "kernel":
             return KernelEncoder(layout.spread, stochastic)
+        if self.method.encoder == "fixed":
+            return FixedEncoder(size_in, settings.dropout)
         if settings.encoder == "noisy-linear" and stochastic:
             return NoisyLinearEncoder(groups, size_in, settings.latent_dim, settings.dropout)
-        if settings.encoder == "mlp":
+        if settings.encoder == "noisy-mlp" and stochastic:
+            return NoisyMlpEncoder(groups, size_in, settings.hidden_dim, settings.latent_dim, settings.dropout)
+        if settings.encoder in ("mlp", "noisy-mlp"):
             return MlpEncoder(groups, size_in, settings.hidden_dim, settings.latent_dim, stochastic, settings.dropout)
         return LinearEncoder(groups, size_in, settings.latent_dim, stochastic, settings.dropout)
 
     def _build_head(self, layout: Layout, n_classes: int) -> Head:
-        size, stochastic = self.encoder.latent_dim, self.method.q_w == "gaussian"
-        if self.method.head == "amortised":
-            return AmortisedHead(
-                layout.statistics,
-                size,
-                hidden=self.settings.hidden_dim,
+        settings, stochastic = self.settings, self.method.q_w == "gaussian"
+        if self.method.head == "direct":
+            return DirectHead(
+                self.n_tasks,
+                n_classes,
+                self.size_w,
                 stochastic=stochastic,
-                dropout=self.settings.dropout,
+                shared=self.method.shared_head,
+                scale=settings.initial_w_scale,
+                deviation=settings.initial_w_deviation,
+                link=settings.width_link,
             )
-        return DirectHead(
-            self.n_tasks,
-            n_classes,
-            size,
-            stochastic=stochastic,
-            shared=self.method.shared_head,
-            scale=self.settings.initial_w_scale,
-        )
+        hidden, dropout = settings.hidden_dim, settings.head_dropout
+        if settings.encoder == "noisy-mlp":
+            size, bias = self.encoder.latent_dim, settings.bias
+            return NoisyAmortisedHead(
+                layout.statistics, size, bias=bias, hidden=hidden, stochastic=stochastic, dropout=dropout
+            )
+        return AmortisedHead(layout.statistics, self.size_w, hidden=hidden, stochastic=stochastic, dropout=dropout)
 
     def reset(self, generator: torch.Generator) -> None:
         """Initial weights from ``generator``, module by module."""
@@ -182,7 +199,18 @@ class Model(nn.Module):
         return self.log_logit_scale.exp()
 
     def q_w(self, alpha: Tensor | None = None, noise: Noise | None = None) -> Posterior:
-        """The classifiers of all tasks; an amortised head is given the prior for classes it never saw."""
+        """The classifiers of all tasks, with a last weight for a feature of value 1: (T, C, K + 1)."""
+        return self.with_bias(self.weights(alpha, noise))
+
+    def with_bias(self, weights: Posterior) -> Posterior:
+        """The same classifiers with a bias, which is 0 if they have none."""
+        if self.settings.bias:
+            return weights
+        mean = F.pad(weights.mean, (0, 1))
+        return Gaussian(mean, F.pad(weights.scale, (0, 1))) if isinstance(weights, Gaussian) else Delta(mean)
+
+    def weights(self, alpha: Tensor | None = None, noise: Noise | None = None) -> Posterior:
+        """What has a prior: (T, C, K or K + 1); an amortised head is given the prior for classes it never saw."""
         q_w: Posterior = self.head(noise)
         if not self.head.amortised or bool(self.class_mask.all()):
             return q_w

@@ -14,7 +14,8 @@ where
 
 With both scales 1 and no last term, loss_t is minus the ELBO of task t (Eq. 5) divided by N_t.
 
-Where we depart from the paper: tasks count by their rows as in Eq. 11, or alike (``task_weight="tasks"``);
+Where we depart from the paper: tasks count by their rows as in Eq. 11, alike (``task_weight="tasks"``) or whole
+("sum"); ``divide_kl_w=False`` adds KL_w to the mean loss of a row whole, not divided by N_t, as the authors' code does;
 the last term keeps alpha from going one-hot under the convex bound of KL_w.
 """
 
@@ -82,18 +83,22 @@ class Objective(nn.Module):
         model = self.model
         alpha, beta = model.draw_mixing(tau, noise)
         q_z: Posterior = model.encoder(batch.x, None, noise)
-        q_w = model.q_w(alpha, noise)
+        weights = model.weights(alpha, noise)
         context = Context(batch, alpha, beta, noise)
         zero = batch.weight.new_zeros(model.n_tasks)
-        kl_w = zero if model.prior_w is None else model.prior_w.penalty(q_w, context)
+        kl_w = zero if model.prior_w is None else model.prior_w.penalty(weights, context)
         kl_z = zero if self.prior_z is None else self.prior_z.kl(q_z, context)
-        nll = batch.mean(self._nll(q_z, q_w, batch.y, noise))
-        return Terms(nll, kl_z, kl_w, self._entropy(q_w))
+        nll = batch.mean(self._nll(q_z, model.with_bias(weights), batch.y, noise))
+        return Terms(nll, kl_z, kl_w, self._entropy(weights))
 
     def task_losses(self, terms: Terms, scales: Scales) -> Tensor:
         """loss_t of every task, as at the top of this file: (T,)."""
-        per_task = scales.kl_w * terms.kl_w + scales.entropy * terms.entropy + self.model.likelihood.penalty()
-        return terms.nll + scales.kl_z * terms.kl_z + per_task / self.model.task_rows
+        model = self.model
+        kl_w = scales.kl_w * terms.kl_w
+        if self.settings.divide_kl_w:
+            kl_w = kl_w / model.task_rows
+        rest = (scales.entropy * terms.entropy + model.likelihood.penalty()) / model.task_rows
+        return terms.nll + scales.kl_z * terms.kl_z + kl_w + rest
 
     def loss(self, terms: Terms, scales: Scales) -> Tensor:
         """The scalar to minimise: the tasks' losses, summed as the method weighs them."""
@@ -101,10 +106,11 @@ class Objective(nn.Module):
         return loss
 
     def _task_share(self, task_rows: Tensor) -> Tensor:
-        """How much each task's loss counts: by its rows ("rows", Eq. 11), or alike ("tasks"): (T,)."""
+        """How much each task's loss counts: by its rows ("rows", Eq. 11), alike ("tasks"), or whole ("sum"): (T,)."""
         if self.settings.task_weight == "rows":
             return task_rows / task_rows.sum()
-        return torch.full_like(task_rows, 1 / len(task_rows))
+        whole = torch.ones_like(task_rows)
+        return whole if self.settings.task_weight == "sum" else whole / len(whole)
 
     def _nll(self, q_z: Posterior, q_w: Posterior, y: Tensor, noise: Noise) -> Tensor:
         """-log p(y | z, w) of every row, averaged over draws: (T, N).

@@ -17,8 +17,8 @@ from typing import Literal, get_args
 from torch import nn
 
 #: ``main``: means of q(w) and of priors; ``network``: layers of encoders and amortised heads; ``scale``: logs of
-#: widths, noises and task uncertainties; ``mixing``: the logits log pi of alpha and beta.
-ParameterGroup = Literal["main", "network", "scale", "mixing"]
+#: widths and noises; ``mixing``: the logits log pi of alpha and beta; ``weighting``: learned weights of tasks.
+ParameterGroup = Literal["main", "network", "scale", "mixing", "weighting"]
 PARAMETER_GROUPS: tuple[ParameterGroup, ...] = get_args(ParameterGroup)
 ParameterGroups = dict[str, ParameterGroup]
 

@@ -4,7 +4,7 @@ loss = sum_t share_t loss_t
 
 where
     loss_t = ``losses`` (T,), of ``vmtl.model.objective``
-    share_t = ``share`` (T,), sums to 1: tasks alike, or by their rows
+    share_t = ``share`` (T,): tasks alike, by their rows, or whole
 
 Learned weights (Kendall et al., 2018) are the baselines', not the paper's.
 """
@@ -37,7 +37,7 @@ class UncertaintyWeighting(nn.Module):
     noise per task, so in regression the likelihood does this and the model weighs tasks equally.
     """
 
-    parameter_groups: ClassVar[ParameterGroups] = {"log_variance": "scale"}
+    parameter_groups: ClassVar[ParameterGroups] = {"log_variance": "weighting"}
 
     def __init__(self, n_tasks: int) -> None:
         super().__init__()

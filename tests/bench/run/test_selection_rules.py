@@ -27,7 +27,7 @@ def sides() -> tuple[Problem, Problem]:
 
 def score(options: dict[str, Any], train: Problem, held: Problem) -> float:
     job = Job("digits-domains", 8, "pooled", 0)
-    return mean_loss(held, fit_and_predict(job, {"preset": "default", **options}, train, held))
+    return mean_loss(held, fit_and_predict(job, {"encoder": "linear", **options}, train, held))
 
 
 class Sealed:

@@ -62,13 +62,13 @@ def test_a_method_without_an_exact_model_begins_at_the_scale_that_was_selected()
 
 
 def test_a_point_estimate_of_w_has_no_prior_whose_scale_could_be_selected() -> None:
-    inferred = fitted("bmtl").hyperparameters
+    inferred = fitted("bmtl", ridge=False).hyperparameters
     assert inferred.logit_scale == pytest.approx(ASSUMED.scale)
     assert inferred.kernel_shares is not None
     assert inferred.structure is None
 
 
 def test_the_noise_begins_at_what_was_selected() -> None:
-    inferred = fitted("bmtl", classes=0).hyperparameters
+    inferred = fitted("bmtl", classes=0, ridge=False).hyperparameters
     assert inferred.noise != ASSUMED.noise
-    assert fitted("bmtl", classes=0, encoder="linear").hyperparameters.noise == ASSUMED.noise
+    assert fitted("bmtl", classes=0, encoder="linear", ridge=False).hyperparameters.noise == ASSUMED.noise

@@ -18,7 +18,7 @@ def test_priors_of_w(name: str) -> None:
     rows = PROBLEMS["missing"].rows()
     prior = make_w_prior(name, PriorSettings(sharing=0.9), rows.class_mask, 4).double()
     q_w = random_gaussian(3, 3, 4)
-    posterior = q_w if prior.posterior == "gaussian" else Delta(q_w.mean)
+    posterior = q_w if "gaussian" in prior.posteriors else Delta(q_w.mean)
     context = make_context(rows)
     penalty = prior.penalty(posterior, context)
     assert penalty.shape == (3,)

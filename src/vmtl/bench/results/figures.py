@@ -68,15 +68,20 @@ def _curves(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
 
 
 def _losses(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
-    """Training NLL against the step, per data set."""
+    """Training loss, KL_w included, against the step, per data set."""
     figures = []
     for data in dict.fromkeys(row.key.data for row in rows):
 
         def draw(axes: Axes, data: str = data) -> None:
             for row in (row for row in rows if row.key.data == data):
                 for curve in row.extras("history")[:1]:
-                    axes.plot(curve["step"], curve["nll"], label=f"{row.key.label} {row.key.fraction:g} %")
-            axes.set(title=f"{suite.title}: {data}", xlabel="step", ylabel="negative log-likelihood", yscale="log")
+                    axes.plot(curve["step"], curve["loss"], label=f"{row.key.label} {row.key.fraction:g} %")
+            axes.set(
+                title=f"{suite.title}: {data}",
+                xlabel="step",
+                ylabel="NLL + KL_z + KL_w, as weighted",
+                yscale="log",
+            )
             axes.legend(fontsize=7)
 
         figures.append(_svg(draw))

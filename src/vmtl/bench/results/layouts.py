@@ -72,18 +72,25 @@ def _runtime_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
 
 
 def _history_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
-    """Negative log-likelihood on the training batches against the step, mean over seeds."""
+    """Loss on the training batches, and KL_w in nats, against the step; means over seeds."""
     tables = []
     for of_data in _by_data(rows):
         all_curves = {f"{row.key.label} {row.key.fraction:g} %": row.extras("history") for row in of_data}
         curves = {name: histories for name, histories in all_curves.items() if histories}
         steps = next(iter(curves.values()))[0]["step"] if curves else []
         body = [
-            (str(steps[i]), *(_mean_number([h["nll"][i] for h in histories]) for histories in curves.values()))
+            (
+                str(steps[i]),
+                *(
+                    _mean_number([h[term][i] for h in histories])
+                    for histories in curves.values()
+                    for term in ("loss", "kl_w")
+                ),
+            )
             for i in evenly_spaced(len(steps), HISTORY_ROWS)
         ]
         title = f"{suite.title}: {of_data[0].key.data}"
-        columns = ("step", *curves)
+        columns = ("step", *(f"{name}, {term}" for name in curves for term in ("loss", "KL_w")))
         tables.append(Table(title, columns, tuple(body), header_lines(suite, of_data), tuple(missing_note(of_data))))
     return tables
 

@@ -189,12 +189,14 @@ def _prediction_time(model: MultiTaskEstimator, test: Problem) -> float:
 
 
 def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
-    """The loss terms, averaged over tasks, at up to ``CURVE_POINTS`` steps."""
-    table = model.history_.groupby("step").mean(numeric_only=True)
+    """The loss and its terms, averaged over tasks, at up to ``CURVE_POINTS`` steps: NLL + KL_z + KL_w as they count."""
+    history = model.history_
+    rows = dict(zip(model.tasks_, model._fitted.model.task_rows.tolist(), strict=True))
+    share = 1 / history["task"].map(rows).astype(float) if model.settings_.divide_kl_w else 1.0
+    loss = history["nll"] + history["kl_scale_z"] * history["kl_z"] + history["kl_scale_w"] * history["kl_w"] * share
+    table = history.assign(loss=loss).groupby("step").mean(numeric_only=True)
     kept = table.iloc[evenly_spaced(len(table), CURVE_POINTS)]
-    total = kept["nll"] + kept["kl_scale_z"] * kept["kl_z"]
-    terms = {name: kept[name].tolist() for name in ("nll", "kl_z", "kl_w")}
-    return {"step": kept.index.tolist(), **terms, "nll_and_kl_z": total.tolist()}
+    return {"step": kept.index.tolist(), **{name: kept[name].tolist() for name in ("loss", "nll", "kl_z", "kl_w")}}
 
 
 def _mixing(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:

@@ -55,7 +55,10 @@ def validation(candidates: Sequence[Options], view: View) -> Choice:
 
 
 def oracle(candidates: Sequence[Options], view: View) -> Choice:
-    """The candidate that is best on the test rows: an upper bound, never a result."""
+    """The set of options that is best on the test rows: an upper bound, never a result.
+
+    It chooses between whole fits, not between the iterates of one, as the authors' code does every 50 steps.
+    """
     if view.test is None:
         raise ValueError("oracle looks at test labels; let the runner give them.")
     test = view.test

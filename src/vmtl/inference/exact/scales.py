@@ -24,7 +24,7 @@ from torch import Tensor
 from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.laplace import left_out_log_likelihood, log_evidence, posterior_mode
-from vmtl.inference.exact.output_prior import Dual, OutputPrior
+from vmtl.inference.exact.output_prior import SHARED_LEVEL, Dual, OutputPrior
 from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.exact.task_covariance import TaskCovariance
 
@@ -44,6 +44,8 @@ TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2), (1.2, 1.2, 1.0))
 STEP = (0.5, 1.0, 1.0)
 #: Nats below the best point up to which a point's neighbours are looked at, and most points.
 DEPTH, MAX_POINTS = 1.5, 50
+#: The deviation of a level that is not there.
+NOTHING = 1e-6
 #: Points with less than this part of the probability do not count.
 LEAST_PROBABILITY = 0.005
 
@@ -115,15 +117,17 @@ def infer_scales(rows: Rows, covariance: TaskCovariance, unit: float, start: flo
     dual, belief = Dual.of(rows), belief_of(rows)
     weigh = _Classifier(dual) if rows.is_classification else _Regression(dual)
     shares = covariance.correlation > 0
+    alone = not shares and dual.n_tasks > 1  # then levels are nobody else's business, too
 
     def evaluate(place: Place, near: ScalePoint | None) -> ScalePoint:
         numbers = [c + step * i for c, step, i in zip(belief.centre, STEP, place, strict=True)]
         strength = 1 / (1 + math.exp(-numbers[2])) if shares else 1.0
-        prior = OutputPrior(covariance.weaken(strength), math.exp(numbers[0]) / unit, math.exp(numbers[1]))
+        levels = (SHARED_LEVEL, NOTHING) if alone else (math.exp(numbers[1]), SHARED_LEVEL)
+        prior = OutputPrior(covariance.weaken(strength), math.exp(numbers[0]) / unit, *levels)
         surprise = sum((step * i / d) ** 2 for step, i, d in zip(STEP, place, belief.deviation, strict=True))
         return weigh(prior, strength, 0.5 * surprise, near)
 
-    free = Place(1, 1 if dual.n_tasks > 1 else 0, 1 if shares else 0)
+    free = Place(1, 0 if alone or dual.n_tasks == 1 else 1, 1 if shares else 0)
     begin = Place(round((math.log(start) - belief.centre[0]) / STEP[0]), 0, 0)
     points = explore(begin, free, evaluate)
     density = torch.tensor([point.log_density for point in points], dtype=torch.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
@@ -11,7 +11,8 @@ from vmtl.inference.exact.kernel_selection import KernelSelection
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_regression
 from vmtl.inference.exact.scales import ScalePosterior, infer_scales
-from vmtl.inference.exact.task_structure import Relatedness, infer_structure
+from vmtl.inference.exact.task_covariance import TaskCovariance
+from vmtl.inference.exact.task_structure import Relatedness, StructurePosterior, infer_structure
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows on which scales are inferred, of two classes or a regression; of more classes, rows cubed times classes.
@@ -41,18 +42,21 @@ class ExactPrior(WeightPrior):
 
 def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> ExactPrior:
     """The prior of the weights of the feature rows: its structure, then its scales."""
-    rows = rows.cpu()
     posterior = infer_structure(rows, relatedness, seed)
+    prior = infer_prior_under(posterior.covariance, rows, kernel, seed)
+    return replace(prior, structure=posterior.structure(prior.scales.strength, seed))
+
+
+def infer_prior_under(covariance: TaskCovariance, rows: Rows, kernel: KernelSelection, seed: int) -> ExactPrior:
+    """The same where B = ``covariance`` is known but for its strength: the scales, from some of the rows."""
+    rows = rows.cpu()
     limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else MAX_ROWS
     some, unit = rows.take(subsample_rows(rows, limit, seed)), kernel.feature_scale
-    # the kernel's noise is that of a row of weight 1, the scales' that of a row that counts as one
-    start = kernel.signal_to_noise * (1.0 if rows.is_classification else rows.unit**0.5)
-    scales = infer_scales(some, posterior.covariance, unit, start)
-    covariance = posterior.covariance.weaken(scales.strength)
-    outputs = scales.prior(covariance)
+    scales = infer_scales(some, covariance, unit, kernel.signal_to_noise)
+    outputs = scales.prior(covariance.weaken(scales.strength))
     return ExactPrior(
-        posterior.structure(scales.strength, seed),
-        covariance.correlation,
+        StructurePosterior(covariance).structure(scales.strength),
+        outputs.covariance.correlation,
         outputs.scale * unit,
         scales.noise,
         outputs.task_level,

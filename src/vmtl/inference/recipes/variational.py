@@ -68,7 +68,7 @@ def learning_rate_factor(scale: float) -> float:
 
 
 def initial_logit_scale(method: Method, settings: Settings, kernel: KernelSelection, scale: float) -> float:
-    """The settings' logit scale, or what gives outputs of s0; only a Gaussian q(w) has a prior of that scale."""
+    """The settings' logit scale, or what gives outputs of s0; only w with a prior has weights of that scale."""
     if settings.logit_scale is not None:
         return settings.logit_scale
-    return kernel.logit_scale(scale) if method.q_w == "gaussian" else ASSUMED.scale
+    return kernel.logit_scale(scale) if method.prior_w is not None else ASSUMED.scale

@@ -46,4 +46,5 @@ def group_rates(settings: Settings) -> dict[ParameterGroup, float]:
         "network": settings.network_rate,
         "scale": settings.scale_rate,
         "mixing": settings.mixing_rate,
+        "weighting": settings.weighting_rate,
     }

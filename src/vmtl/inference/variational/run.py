@@ -42,3 +42,15 @@ def train_model(
     if stopper is not None:
         stopper.finish(trainer)
     return trainer.history
+
+
+def record_terms(model: Model, rows: Rows, seed: int, callbacks: Callbacks) -> History:
+    """The objective at a solution that no step would improve, as a history of one step."""
+    trainer = Trainer(model, rows, seed)
+    if callbacks.before_first_step is not None:
+        callbacks.before_first_step(trainer)
+    if trainer.step == 0:
+        progress = trainer.look()
+        for hook in callbacks.after_step:
+            hook(trainer, progress)
+    return trainer.history

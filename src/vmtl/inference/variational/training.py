@@ -47,6 +47,15 @@ class Progress:
     kl_w: float
 
 
+@dataclass(frozen=True)
+class Scheduled:
+    """What the schedules say of a step."""
+
+    scales: Scales
+    tau: float
+    lr: float
+
+
 #: Called after every step: checkpoints, progress, stopping by raising.
 Hook = Callable[["Trainer", Progress], None]
 
@@ -76,50 +85,68 @@ class Trainer:
                 hook(self, progress)
         check_weights(self.objective, self.model.n_tasks, self.step)
 
+    @torch.no_grad()
+    def look(self) -> Progress:
+        """The terms of all rows as the weights are, recorded as a first and only step."""
+        started, scheduled = time.perf_counter(), self._scheduled(self.model.settings.max_steps)
+        values, loss = self._terms(scheduled)
+        self.step = 1
+        self._record(values, scheduled, time.perf_counter() - started)
+        return _progress(1, 1, values, loss)
+
     def _one_step(self, total: int, started: float) -> Progress:
-        model, settings, step = self.model, self.model.settings, self.step
-
-        def now(schedule: schedules.Schedule) -> float:
-            return schedules.value(schedule, step, total, model.n_tasks)
-
-        scales = Scales(now(settings.kl_scale_z), now(settings.kl_scale_w), settings.entropy_weight)
-        tau, lr = now(settings.tau), now(self.learning_rate)
+        scheduled, step = self._scheduled(total), self.step
         for group in self.optimiser.param_groups:
-            group["lr"] = lr * group["rate"]
-        batch = self.sampler.draw(self.noise)
-        values = self.objective.terms(batch, tau, self.noise)
-        loss = self.objective.loss(values, scales)
-        if not bool(torch.isfinite(loss)):
-            self._explain_divergence(values)
+            group["lr"] = scheduled.lr * group["rate"]
+        values, loss = self._terms(scheduled)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         self.optimiser.step()
         self._update_prior()
         self.step += 1
-        means = torch.stack([loss.detach(), values.nll.mean(), values.kl_z.mean(), values.kl_w.mean()]).tolist()
         if step % self._every == 0 or self.step == total:
-            self._record(values, scales, tau, lr, time.perf_counter() - started)
-        return Progress(self.step, total, *means)
+            self._record(values, scheduled, time.perf_counter() - started)
+        return _progress(self.step, total, values, loss)
+
+    def _scheduled(self, total: int) -> Scheduled:
+        """What the schedules say of this step."""
+        settings, n_tasks = self.model.settings, self.model.n_tasks
+        clock = schedules.compressed(self.step, total, settings.schedule_steps)
+
+        def now(schedule: schedules.Schedule) -> float:
+            return schedules.value(schedule, *clock, n_tasks)
+
+        scales = Scales(now(settings.kl_scale_z), now(settings.kl_scale_w), settings.entropy_weight)
+        return Scheduled(scales, now(settings.tau), now(self.learning_rate))
+
+    def _terms(self, scheduled: Scheduled) -> tuple[Terms, Tensor]:
+        """The terms of the next batch and their weighted sum."""
+        batch = self.sampler.draw(self.noise)
+        values = self.objective.terms(batch, scheduled.tau, self.noise)
+        loss = self.objective.loss(values, scheduled.scales)
+        if not bool(torch.isfinite(loss)):
+            self._explain_divergence(values)
+        return values, loss
 
     def _update_prior(self) -> None:
         prior = self.model.prior_w
         if prior is not None and prior.update_every and (self.step + 1) % prior.update_every == 0:
             try:
                 with torch.no_grad():
-                    prior.update(self.model.q_w())
+                    prior.update(self.model.weights())
             except torch.linalg.LinAlgError:  # type: ignore[attr-defined]
                 raise DivergenceError(self.step, "the prior of w", None) from None
 
-    def _record(self, values: Terms, scales: Scales, tau: float, lr: float, seconds: float) -> None:
+    def _record(self, values: Terms, scheduled: Scheduled, seconds: float) -> None:
         history = self.history
         history.step.append(self.step)
         history.nll.append(values.nll.detach())
         history.kl_z.append(values.kl_z.detach())
         history.kl_w.append(values.kl_w.detach())
-        history.kl_scale_z.append(scales.kl_z)
-        history.kl_scale_w.append(scales.kl_w)
-        history.tau.append(tau)
-        history.lr.append(lr)
+        history.kl_scale_z.append(scheduled.scales.kl_z)
+        history.kl_scale_w.append(scheduled.scales.kl_w)
+        history.tau.append(scheduled.tau)
+        history.lr.append(scheduled.lr)
         history.seconds.append(seconds)
 
     def _explain_divergence(self, values: Terms) -> None:
@@ -166,6 +193,11 @@ class Trainer:
 
     def _parameters(self) -> list[torch.nn.Parameter]:
         return [parameter for group in self.optimiser.param_groups for parameter in group["params"]]
+
+
+def _progress(step: int, total: int, values: Terms, loss: Tensor) -> Progress:
+    means = torch.stack([loss.detach(), values.nll.mean(), values.kl_z.mean(), values.kl_w.mean()]).tolist()
+    return Progress(step, total, *means)
 
 
 def check_weights(module: torch.nn.Module, n_tasks: int, step: int) -> None:

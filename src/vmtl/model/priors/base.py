@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from vmtl._utils.noise import Noise
-from vmtl.config.choices import KLForm, PriorGradient
+from vmtl.config.choices import AttentionScale, KLForm, PriorGradient
 from vmtl.data.rows import Batch, Rows
 from vmtl.model.distributions import Posterior
 from vmtl.model.encoders import Encoder
@@ -28,6 +28,9 @@ class PriorSettings:
     gradient_w: PriorGradient = "detached"
     gradient_z: PriorGradient = "both"
     draws: int = 10  # of the monte-carlo form
+    attention: AttentionScale = "root"
+    dropout: bool = False  # on what is encoded for the prior of z
+    bias_slip: bool = False  # of the authors' VMTL-AC
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ class WPrior(nn.Module):
         Length of w, the bias included.
     """
 
-    #: The posterior it is for: "gaussian" priors cost a KL, "delta" priors a negative log density.
-    posterior: Literal["gaussian", "delta"]
+    #: The posteriors it is for: a Gaussian costs a KL, a delta minus its log density.
+    posteriors: tuple[Literal["gaussian", "delta"], ...]
     #: Whether mixing weights alpha exist.
     mixes = False
     #: Steps between two closed-form updates; 0 means none.

@@ -14,6 +14,7 @@ not given, it is inferred: ``conditional_mixture_w``.
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 from vmtl.model.distributions import Gaussian, Posterior
@@ -36,6 +37,9 @@ class GumbelMixtureW(MixtureW):
         """The shrunk posteriors of all tasks, the same for each of them: (C, 1, T, K)."""
         source, r = self._source(q_w), self._strength
         mean, variance = source.mean.transpose(0, 1)[:, None], source.variance.transpose(0, 1)[:, None]
+        if self.settings.bias_slip:  # the mean of a bias is overwritten by its variance, which stays 1
+            mean = torch.cat([mean[..., :-1], variance[..., -1:]], -1)
+            variance = torch.cat([variance[..., :-1], torch.ones_like(variance[..., -1:])], -1)
         return Gaussian(r * mean, (r**2 * variance + (1 - r**2)).sqrt())
 
     def penalty(self, q_w: Posterior, context: Context) -> Tensor:

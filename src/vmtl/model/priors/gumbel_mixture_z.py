@@ -3,13 +3,13 @@
 p(z_tn | x_tn, others) = sum_{i != t} beta_ti q(z | f(x_tn, D_i))
 
 where
-    q(z | .) = ``encoder``, the network that also makes q(z | x), without dropout
+    q(z | .) = ``encoder``, the network that also makes q(z | x), without dropout unless ``prior_dropout``
     f(x_tn, D_i) = ``Attention`` (Eq. 10), an average over the rows of task i that have the label of n
     beta_ti = ``context.beta`` (T, T)
 
 Where we depart from the paper: a task without the row's class is left out of beta for that row; if none is left, the
 prior is N(0, I). Gradients pass through the prior unless ``gradient_z`` is ``detached``, which is the paper's "previous
-iteration" (docs/presets.md says why not).
+iteration": nothing then keeps the prior's scale from falling (docs/presets.md).
 """
 
 from __future__ import annotations
@@ -45,9 +45,11 @@ def cheapest_divergence(
     settings: PriorSettings, rows: Rows, encoder: Encoder
 ) -> KernelBound | LinearBound | EncodedMixture:
     """The quickest way to the same KL: tables that are made once, where encoder and form allow it."""
-    attention, detached = Attention(rows), settings.gradient_z == "detached"
-    if settings.kl_form == "bound" and isinstance(encoder, KernelEncoder):
+    attention, detached = Attention(rows, settings.attention), settings.gradient_z == "detached"
+    if settings.kl_form != "bound" or (settings.dropout and encoder.dropout):
+        return EncodedMixture(settings, rows, encoder, attention)
+    if isinstance(encoder, KernelEncoder):
         return KernelBound(rows, encoder, attention, detached)
-    if settings.kl_form == "bound" and isinstance(encoder, LinearEncoder) and LinearBound.pays(rows, encoder):
+    if isinstance(encoder, LinearEncoder) and LinearBound.pays(rows, encoder):
         return LinearBound(rows, encoder, attention, detached)
     return EncodedMixture(settings, rows, encoder, attention)

@@ -27,7 +27,7 @@ class LearnedGaussianW(WPrior):
     variance that all tasks agree on from collapsing.
     """
 
-    posterior = "gaussian"
+    posteriors = ("gaussian",)
     update_every = 10
     floor = 1e-4
     mean: Tensor

@@ -25,7 +25,7 @@ from vmtl.model.priors.mixture_kl.forms import mixture_kl
 class MixtureW(WPrior):
     """A prior of w mixed from the other tasks' posteriors; subclasses say what a component is."""
 
-    posterior = "gaussian"
+    posteriors = ("gaussian",)
     mixes = True
     seen: Tensor
     sharing: Tensor

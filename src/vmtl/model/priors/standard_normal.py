@@ -1,4 +1,4 @@
-"""The uninformative prior N(0, I) of VSTL and VBMTL."""
+"""The uninformative prior N(0, I): of VSTL and VBMTL, and of every point estimate of w, where it is ridge."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from vmtl.model.priors.base import Context, WPrior, ZPrior
 class StandardNormalW(WPrior):
     """w ~ N(0, I) for every task and class."""
 
-    posterior = "gaussian"
+    posteriors = ("gaussian", "delta")
 
     def penalty(self, q_w: Posterior, context: Context) -> Tensor:
-        assert isinstance(q_w, Gaussian)
-        return standard_normal_kl(q_w).sum(-1)  # (T,)
+        """KL(q(w) || N(0, I)); of a point minus its log density up to a constant, 1/2 |w|^2: (T,)."""
+        if isinstance(q_w, Gaussian):
+            return standard_normal_kl(q_w).sum(-1)
+        return 0.5 * q_w.mean.square().sum((-2, -1))
 
 
 class StandardNormalZ(ZPrior):

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from vmtl._utils.noise import Noise
 from vmtl.data.rows import Rows
 from vmtl.model.attention import Attention
 from vmtl.model.distributions import Gaussian, standard_normal_kl
@@ -52,12 +53,22 @@ class EncodedMixture:
         def of_tasks(start: int, stop: int) -> Tensor:
             q = Gaussian(q_z.mean[start:stop], q_z.scale[start:stop])
             noise = None if draws is None else draws[:, start:stop]
-            return self._kl_of_rows(q, index[start:stop], pool, weights[start:stop], noise)
+            return self._kl_of_rows(q, index[start:stop], pool, weights[start:stop], noise, context.noise)
 
         divergence = self._in_pieces(of_tasks, len(index), q_z.mean[0].numel() * weights.shape[-1])  # (T, N)
         if self.others.some_alone:
             divergence = torch.where(self.others.alone(index), standard_normal_kl(q_z), divergence)
         return context.batch.mean(divergence)
+
+    @property
+    def _drops(self) -> bool:
+        """Whether there is dropout on the averages."""
+        return self.settings.dropout and self.encoder.dropout > 0
+
+    @property
+    def _commutes(self) -> bool:
+        """Whether the first layer may be applied before the average."""
+        return self.encoder.commutes and not self._drops
 
     @property
     def _keeps_graph(self) -> bool:
@@ -73,11 +84,16 @@ class EncodedMixture:
         again = partial(checkpoint, of_tasks, use_reentrant=False, preserve_rng_state=False)
         return torch.cat([again(*piece) for piece in pieces])
 
-    def _kl_of_rows(self, q: Gaussian, index: Tensor, pool: Tensor, weights: Tensor, noise: Tensor | None) -> Tensor:
+    def _kl_of_rows(
+        self, q: Gaussian, index: Tensor, pool: Tensor, weights: Tensor, noise: Tensor | None, dropout: Noise
+    ) -> Tensor:
         """KL of the rows ``index`` (T', N) of some tasks, whose posterior is ``q``: (T', N)."""
-        rows, place = index.unique(return_inverse=True)  # a batch may hold a row many times
+        if self._drops:  # every row has a mask of its own
+            rows, place = index.flatten(), torch.arange(index.numel(), device=index.device).view_as(index)
+        else:
+            rows, place = index.unique(return_inverse=True)  # a batch may hold a row many times
         with torch.set_grad_enabled(self._keeps_graph):
-            components = self._components(pool, rows)  # (U, T-1, K)
+            components = self._components(pool, rows, dropout)  # (U, T-1, K)
         if self.settings.kl_form == "bound":
             flat = Gaussian(q.mean.flatten(0, 1), q.scale.flatten(0, 1))
             return row_bound(flat, components, weights.flatten(0, 1), place.flatten()).view_as(place)
@@ -88,11 +104,14 @@ class EncodedMixture:
 
     def _pool(self) -> Tensor:
         """The training rows, through the first affine layer where that commutes with the attention average: (n, F)."""
-        return self.encoder.first(self.rows.x[None]).squeeze(0) if self.encoder.commutes else self.rows.x
+        return self.encoder.first(self.rows.x[None]).squeeze(0) if self._commutes else self.rows.x
 
-    def _components(self, pool: Tensor, rows: Tensor) -> Gaussian:
+    def _components(self, pool: Tensor, rows: Tensor, dropout: Noise) -> Gaussian:
         """q(z | f(x_n, D_i)) of the training rows ``rows`` (U,) and every other task: (U, T-1, K)."""
         mixed = self.attention.mix(pool, rows, self.others.index[self.rows.task[rows]])  # (U, T-1, F)
-        posterior = self.encoder.posterior(mixed)
+        if self._commutes:
+            posterior = self.encoder.posterior(mixed)
+        else:
+            posterior = self.encoder(mixed, None, dropout if self._drops else None)
         assert isinstance(posterior, Gaussian)
         return posterior

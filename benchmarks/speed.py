@@ -18,6 +18,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from speed_fits import (
+    FOREST,
+    ROWS,
+    TASKS,
+    fit_program,
+    forest_program,
+    prediction_seconds,
+    text_program,
+)
 from speed_programs import class_rows, matrix_products, step, value_rows
 
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -185,6 +194,48 @@ def domainnet(bench: Bench) -> list[Row]:
     ]
 
 
+def _fits(bench: Bench, sizes: dict[str, tuple[int, int, float]]) -> list[Row]:
+    """Seconds of one fit each, from the smallest on, and the memory that the last took above its data."""
+    import torch
+
+    fit_program(60, 20, bench.threads)()  # libraries are warm
+    rows, before = [], 0.0
+    for name, (n_rows, n_tasks, goal) in sizes.items():
+        program, before = fit_program(n_rows, n_tasks, bench.threads), resident()
+        torch.set_num_threads(bench.threads)
+        start = bench.clock()
+        program()
+        rows.append(Row(f"default fit, {name}", bench.clock() - start, goal, "s"))
+    rows.append(Row(f"memory above the data, {name}", (peak() - before) / 2**30, 4, "GB"))
+    return rows
+
+
+def fits_by_rows(bench: Bench) -> list[Row]:
+    return _fits(bench, {f"{n:,} rows of 20 columns, 20 tasks": (n, 20, goal) for n, goal in ROWS.items()})
+
+
+def fits_by_tasks(bench: Bench) -> list[Row]:
+    return _fits(bench, {f"{n:,} tasks of 10 rows": (10 * n, n, goal) for n, goal in TASKS.items()})
+
+
+def forest(bench: Bench) -> list[Row]:
+    """Always on one thread, as its goal says."""
+    rows = []
+    for (n_rows, n_tasks), goal in FOREST.items():
+        ours, theirs = bench.best(fit_program(n_rows, n_tasks, 1), forest_program(n_rows, n_tasks), repeats=1)
+        name = f"default fit / forest of 500 trees, {n_rows:,} rows, {n_tasks:,} tasks"
+        rows.append(Row(name, ours / theirs, goal, "x"))
+    return rows
+
+
+def text_and_prediction(bench: Bench) -> list[Row]:
+    (seconds,) = bench.best(text_program(bench.threads), repeats=1)
+    return [
+        Row("default fit, 1,600 rows of 5,000 counts", seconds, 10, "s"),
+        Row("predicting 1,000,000 rows of 20 columns", prediction_seconds(1_000_000, bench.threads), 60, "s"),
+    ]
+
+
 PARTS: dict[str, Callable[[Bench], list[Row]]] = {
     "training": training,
     "prediction": prediction,
@@ -192,6 +243,10 @@ PARTS: dict[str, Callable[[Bench], list[Row]]] = {
     "fit-memory": fit_memory,
     "domainnet": domainnet,
     "default-fit": default_fit,
+    "fits-by-rows": fits_by_rows,
+    "fits-by-tasks": fits_by_tasks,
+    "forest": forest,
+    "text-and-prediction": text_and_prediction,
     "imports": imports,
 }
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+#: Numbers of a table of tasks and rows that are looked at together.
+PART_CELLS = 10_000_000
+
 
 @dataclass(frozen=True)
 class LeftOutScores:
@@ -47,14 +50,15 @@ class LeftOutScores:
         rows, (sum weight)^2 / sum weight^2. If even the largest score is not enough, it is taken.
         """
         score, order = self.score.sort()
-        weight = self.weight[order]
-        member = (self.task[order] == torch.arange(n_tasks + 1)[:, None]) * weight  # (T + 1, n)
-        own, n_own = _distribution(member)
+        task, weight = self.task[order], self.weight[order]
         everyone, _ = _distribution(weight[None])
-        part = (n_own * (1 - coverage) / coverage).clamp_max(1)[:, None]
-        reached = part * own + (1 - part) * everyone >= coverage - 1e-12
-        first = torch.where(reached.any(-1), reached.double().argmax(-1), len(score) - 1)
-        return score[first]
+        quantiles = []
+        for tasks in torch.arange(n_tasks + 1).split(max(1, PART_CELLS // len(score))):
+            own, n_own = _distribution((task == tasks[:, None]) * weight)  # of (part, n)
+            part = (n_own * (1 - coverage) / coverage).clamp_max(1)[:, None]
+            reached = part * own + (1 - part) * everyone >= coverage - 1e-12
+            quantiles.append(score[torch.where(reached.any(-1), reached.double().argmax(-1), len(score) - 1)])
+        return torch.cat(quantiles)
 
     @property
     def n_effective(self) -> float:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from svg_drawing import MONO, MUTED, Drawing
+from walks import ENTER, EXACT, LEAVE, POINT, VARIATIONAL, WALKS, WARM_START, Step, Walk
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "vmtl"
@@ -32,119 +33,6 @@ class Room:
     name: str
     sentence: str
     entries: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Step:
-    """What happens, and the function that does it."""
-
-    what: str
-    where: str  # dotted name below ``vmtl``
-
-
-@dataclass(frozen=True)
-class Walk:
-    """Functions in the order in which they are first called."""
-
-    title: str
-    steps: tuple[Step, ...]
-
-
-ENTER = Walk(
-    "fit",
-    (
-        Step("You call", "estimators.base.BaseMultiTask.fit"),
-        Step("Rows and tasks are checked", "estimators.validation.InputValidationMixin._features"),
-        Step("Inference begins", "inference.strategy.fit"),
-        Step("Duplicates are merged", "inference.training_data.TrainingData.of"),
-        Step("One place decides", "inference.strategy.choose_strategy"),
-    ),
-)
-EXACT = Walk(
-    "Exact: the default",
-    (
-        Step("Kernel, by left-out rows", "inference.exact.kernel_selection.select_kernel"),
-        Step("Fixed features of it", "inference.recipes.steps.learn_features"),
-        Step("Who is like whom; scales", "inference.exact.weight_prior.infer_prior"),
-        Step("Model at these values", "inference.recipes.steps.build_model"),
-        Step("Means of q(w), solved", "inference.exact.weight_prior.solve"),
-        Step("Widths, in closed form", "inference.recipes.exact.set_widths"),
-        Step("Confidence, by left-out rows", "inference.recipes.exact.calibrate"),
-    ),
-)
-WARM_START = Walk(
-    "WarmStart: other priors of w",
-    (
-        Step("Kernel, by left-out rows", "inference.exact.kernel_selection.select_kernel"),
-        Step("Fixed features of it", "inference.recipes.steps.learn_features"),
-        Step("Who is like whom; scales", "inference.exact.weight_prior.infer_prior"),
-        Step("Model at these values", "inference.recipes.steps.build_model"),
-        Step("Means of q(w), as a start", "inference.exact.weight_prior.solve"),
-        Step("Everything, trained", "inference.variational.run.train_model"),
-        Step("Confidence, by left-out rows", "inference.recipes.warm_start.calibrate"),
-    ),
-)
-POINT = Walk(
-    "Point: no posterior of w",
-    (
-        Step("Kernel, by left-out rows", "inference.exact.kernel_selection.select_kernel"),
-        Step("Fixed features of it", "inference.recipes.steps.learn_features"),
-        Step("s0; tasks share nothing", "inference.exact.task_structure.infer_prior"),
-        Step("Model at these values", "inference.recipes.steps.build_model"),
-        Step("w, solved", "inference.recipes.steps.solve"),
-        Step("The rest, trained", "inference.recipes.point.train_the_rest"),
-        Step("Confidence, by left-out rows", "inference.recipes.point.calibrate"),
-    ),
-)
-VARIATIONAL = Walk(
-    "Variational: the paper",
-    (
-        Step("No kernel to choose", "inference.exact.kernel_selection.assume_kernel"),
-        Step("Scaled columns", "inference.recipes.steps.learn_features"),
-        Step("Every task alike", "inference.recipes.variational.initial_structure"),
-        Step("Model at its first weights", "inference.recipes.steps.build_model"),
-        Step("The training loop", "inference.variational.run.train_model"),
-        Step("Terms of Eq. 11", "model.objective.Objective.terms"),
-    ),
-)
-LEAVE = Walk("fitted", (Step("The result, complete", "inference.fitted.Fitted.complete"),))
-PREDICT = Walk(
-    "predict_proba",
-    (
-        Step("You call", "estimators.classifier.MultiTaskClassifier.predict_proba"),
-        Step("Part by part, if X is large", "estimators.validation.InputValidationMixin._in_parts"),
-        Step("X and tasks as in fit", "estimators.validation.InputValidationMixin._prepare"),
-        Step("Known and unknown tasks", "estimators.base.BaseMultiTask._predict_known"),
-        Step("Probabilities of all rows", "inference.prediction.Predictor.probabilities"),
-        Step("Blocks of one fixed shape", "inference.prediction.Predictor._blocks"),
-        Step("Features of the rows", "inference.features.kernel_map.KernelMap.forward"),
-        Step("q(z | x)", "model.encoders.Encoder.forward"),
-        Step("Probabilities of a block", "inference.prediction.Predictor._moment_block"),
-        Step("Mean and variance of logits", "model.logits.logit_moments"),
-    ),
-)
-TABLE = Walk(
-    "vmtl fit train.csv",
-    (
-        Step("You type", "cli.fit.fit"),
-        Step("The file becomes a Problem", "datasets.table_files.read_table"),
-        Step("Separator and cells", "datasets.table_files.read_frame"),
-        Step("Number, date or text?", "data.columns.column_kind"),
-        Step("Warnings about odd columns", "cli._support.advice.warnings_about"),
-        Step("The estimator is fitted", "estimators.base.BaseMultiTask.fit"),
-        Step("Means, levels and gaps are learned", "data.preprocessing.TablePreprocessor.fit"),
-        Step("Columns become numbers", "data.preprocessing.TablePreprocessor.transform"),
-    ),
-)
-WALKS = {
-    "fit": ENTER,
-    "exact": EXACT,
-    "warm": WARM_START,
-    "point": POINT,
-    "variational": VARIATIONAL,
-    "predict": PREDICT,
-    "table": TABLE,
-}
 
 
 # -- what the package says ------------------------------------------------------------------------------

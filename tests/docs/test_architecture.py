@@ -14,21 +14,9 @@ import numpy as np
 import pytest
 
 import architecture
-from architecture import (
-    ENTER,
-    EXACT,
-    LEAVE,
-    PAGE,
-    PICTURES,
-    POINT,
-    PREDICT,
-    ROOT,
-    TABLE,
-    VARIATIONAL,
-    WARM_START,
-    Walk,
-)
+from architecture import PAGE, PICTURES, ROOT
 from vmtl import MultiTaskClassifier
+from walks import ENTER, EXACT, LEAVE, POINT, PREDICT, TABLE, VARIATIONAL, WARM_START, Walk
 
 TEXT = PAGE.read_text(encoding="utf-8")
 AGAIN = "run `python docs/architecture.py`, and look at the pictures"

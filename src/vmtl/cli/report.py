@@ -65,11 +65,7 @@ def report(
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
     page = content.render(fitted, costs, origin(fitted, model, data, train), heading)
     write_atomically(out, page.encode())
-    if json:
-        show_json({"out": str(out), **content.summary()})
-    for warning in content.warnings:
-        note(f"Warning: {warning}", quiet or json)
-    note(f"{out}: {len(page) / 1e6:.1f} MB; open it in any browser.", quiet or json)
+    content.announce(out, len(page), quiet, json)
 
 
 def stated_costs(model: MultiTaskEstimator, missed: float | None, false_alarm: float | None) -> Costs | None:
@@ -122,6 +118,14 @@ class PageContent:
             costs,
             self.importance,
         )
+
+    def announce(self, out: Path, size: int, quiet: bool, json: bool) -> None:
+        """Say where the page of ``size`` characters is, and what to be careful about."""
+        if json:
+            show_json({"out": str(out), **self.summary()})
+        for warning in self.warnings:
+            note(f"Warning: {warning}", quiet or json)
+        note(f"{out}: {size / 1e6:.1f} MB; open it in any browser.", quiet or json)
 
     def summary(self) -> dict[str, object]:
         """The number of rows, the main score over all of them, warnings, and what every column is worth."""

@@ -155,12 +155,22 @@ def gather(
         "epistemic": uncertainty["epistemic"].to_numpy(),
     }
     if isinstance(model, MultiTaskRegressor):
-        mean, std = model.predict(X, tasks=tasks, return_std=True)
-        targets = np.asarray(y, dtype=float)
-        if model.has_left_out_scores(COVERAGE):
-            low, high = model.predict_interval(X, tasks=tasks, coverage=COVERAGE).to_numpy().T
-            common |= {"covered": (low <= targets) & (targets <= high), "extent": high - low}
-        return Evidence(classes=None, y=targets, p=None, mean=mean, std=std, **common)
+        return _of_values(model, X, y, tasks, common)
+    return _of_classes(model, X, y, tasks, positive, common)
+
+
+def _of_values(model: MultiTaskRegressor, X: MatrixLike, y: Array, tasks: Array, common: dict[str, Any]) -> Evidence:
+    mean, std = model.predict(X, tasks=tasks, return_std=True)
+    targets = np.asarray(y, dtype=float)
+    if model.has_left_out_scores(COVERAGE):
+        low, high = model.predict_interval(X, tasks=tasks, coverage=COVERAGE).to_numpy().T
+        common |= {"covered": (low <= targets) & (targets <= high), "extent": high - low}
+    return Evidence(classes=None, y=targets, p=None, mean=mean, std=std, **common)
+
+
+def _of_classes(
+    model: MultiTaskClassifier, X: MatrixLike, y: Array, tasks: Array, positive: object, common: dict[str, Any]
+) -> Evidence:
     p = model.predict_proba(X, tasks=tasks)
     labels = tuple(map(str, model.classes_))
     code = {label: index for index, label in enumerate(labels)}

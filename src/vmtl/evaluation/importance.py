@@ -71,29 +71,17 @@ def column_importance(
 ) -> Importance:
     """Permutation importance of the columns of X, overall and task by task.
 
-    A column is shuffled among the rows of each task, which breaks its tie to the target and to all other columns. With
-    labels its importance is how much the log likelihood of a row falls, in nats; without, how much predictions change:
-    the total variation of class probabilities, or the mean shift in the unit of y. Text, categories and gaps are
-    shuffled as the one column they are. Intervals are over rows. Columns that say the same share their importance, and
-    a column that drives predictions need not drive the world.
-
-    At most 1,000 rows are shuffled, fewer where columns are many. Of more than 40 columns, those are looked at closely
-    that matter most to 100 rows: first blocks of neighbours are shuffled together, then each column of the best blocks.
+    A column is shuffled among the rows of each task: with labels its importance is how much the log likelihood of a row
+    falls, in nats; without, how much predictions change. See the page of scores for what that means.
 
     Parameters
     ----------
     model : MultiTaskClassifier or MultiTaskRegressor
         A fitted estimator.
-    X : array-like, sparse matrix or DataFrame of shape (n, D)
-        Rows that were not in training.
-    y : array-like of shape (n,), default=None
-        Their targets, if they are known.
-    tasks : array-like of shape (n,), default=None
-        Their tasks; not needed for one task, or where ``task_column`` names a column of X.
-    repeats : int, default=5
-        How often each column is shuffled.
-    seed : int, default=0
-        Where the shuffles come from.
+    X, y, tasks : array-likes of n rows
+        Rows that were not in training, their targets if they are known, and their tasks where there are several.
+    repeats, seed : int
+        How often each column is shuffled, and where the shuffles come from.
     done : callable, optional
         Called with the name of each column when it is finished.
     """
@@ -110,6 +98,11 @@ def column_importance(
     rows = Rows(model, x[kept], codes[kept], None if target is None else target[kept])
     wanted = promising(rows.take(LEAST_ROWS), groups, seed, done)
     drops = {name: rows.drops(groups[name], repeats, seed + 1, done, name) for name in wanted}
+    return _summary(model, rows, drops, y is not None, len(groups))
+
+
+def _summary(model: Estimator, rows: Rows, drops: dict[str, Array], labelled: bool, n_columns: int) -> Importance:
+    """What shuffling each column does to every row (n,), as means with intervals, the largest first."""
     order = sorted(drops, key=lambda name: -drops[name].mean())
     present = np.unique(rows.codes)
     return Importance(
@@ -117,9 +110,9 @@ def column_importance(
         tuple("(unknown)" if t < 0 else str(model.tasks_[t]) for t in present),
         tuple(of_mean(drops[name]) for name in order),
         tuple(tuple(of_mean(drops[name][rows.codes == t]) for t in present) for name in order),
-        _unit(model, y is not None),
-        len(groups),
-        len(kept),
+        _unit(model, labelled),
+        n_columns,
+        len(rows.codes),
     )
 
 

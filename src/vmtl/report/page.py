@@ -46,18 +46,14 @@ def render(
         A fitted estimator.
     evidence, others : Evidence, mapping of str to Evidence
         Its predictions on labelled rows, and those of other methods for the same rows, by name.
-    control : Control, default=None
-        Refits whose tasks mean nothing.
-    facts : mapping, default=None
-        Where the model comes from: files, versions, seed, command.
+    control, facts : Control, mapping
+        Refits whose tasks mean nothing; where the model comes from: files, versions, seed, command.
     title, warnings : str, sequence of str
         The heading of the page, and sentences that stand before all else.
     worth : mapping of str to float, default=None
         What left-out training rows cost under four structures, from ``vmtl.evaluation.structure_worth_of``.
-    costs : Costs, default=None
-        What the two kinds of errors cost, where there are two classes.
-    importance : Importance, default=None
-        What every column is worth, from ``vmtl.evaluation.column_importance``.
+    costs, importance : Costs, Importance
+        What the two kinds of errors of two classes cost; what every column is worth, by ``column_importance``.
     """
     others = others or {}
     gains = gain_section(evidence, others)
@@ -73,7 +69,7 @@ def render(
         settings_section(model, facts or {}),
     ]
     cards = _cards(model, evidence, gains, control)
-    return _fill_template(title, _subtitle(model, evidence), warnings, cards, [s for s in sections if s is not None])
+    return _fill_template(title, _subtitle(model, evidence), warnings, cards, [s for s in sections if s])
 
 
 def _fill_template(

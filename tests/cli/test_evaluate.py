@@ -61,8 +61,10 @@ def test_scores_of_an_event(run: Run, tables: Path, tmp_path: Path) -> None:
     model = tmp_path / "m.vmtl"
     done = run("fit", train, "--task", "site", "--target", "outcome", "--out", model, *FEW, "--quiet")
     assert done.exit_code == 0, done.output
-    found = json.loads(run("evaluate", model, labelled, "--json").stdout)
     table = pd.read_csv(labelled)
+    table.loc[:2, "outcome"] = "severe"  # no model tells these events
+    table.to_csv(labelled, index=False)
+    found = json.loads(run("evaluate", model, labelled, "--json").stdout)
     loaded = MultiTaskClassifier.load(model)
     for metric in ("auc", "balanced_accuracy", "f1", "brier"):
         expected = loaded.score_tasks(table.drop(columns="outcome"), table["outcome"], metric=metric)

@@ -108,7 +108,7 @@ def score_sheet(evidence: Evidence) -> Sheet:
         for (name, group), of_group in zip(groups, scores, strict=True)
     ]
     mean = evidence.mean_scores()
-    averaged = [number_cell(mean[column]) for column in further]
+    averaged = [_further(column, mean[column]) for column in further]
     rows.append((text_cell("mean of tasks"), Cell("–", math.inf, "number"), number_cell(mean[main]), *averaged))
     is_class = evidence.p is not None
     names = _NAMES if is_class else {**_NAMES, "nll": "negative log-likelihood"}

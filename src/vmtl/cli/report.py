@@ -45,8 +45,8 @@ def report(
 ) -> None:
     """Write one self-contained page on a model: scores, who learns from whom, what matters, calibration, settings.
 
-    Of two classes it also says from which probability on to announce the event: if a missed relapse is ten times as
-    bad as a needless check, `--positive relapse --cost-false-negative 10`.
+    Of two classes it also says from which probability on to announce the event: `--positive relapse
+    --cost-false-negative 10` if a missed relapse is ten times as bad as a needless check.
 
     With `--train` the same rows are also learned alone, pooled and by every other method, and the model is refitted
     with shuffled tasks, to show what chance looks like. A model file holds no labelled rows, so they must be given.
@@ -55,17 +55,22 @@ def report(
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.loading import load_model, target_name, task_name
 
-    check_output(out, *(path for path in (model, data, train) if path is not None))
-    if compare and train is None:
-        raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
+    check_output(out, *filter(None, (model, data, train)))
+    check_comparison(compare, train)
     fitted = load_model(model, unknown_task)
     costs = stated_costs(fitted, cost_false_negative, cost_false_positive)
-    tables = Tables(data, train, task, target, positive)
-    content = predict_and_compare(fitted, tables, compare, repeats, visible=not (quiet or json))
+    tables, visible = Tables(data, train, task, target, positive), not (quiet or json)
+    content = predict_and_compare(fitted, tables, compare, repeats, visible)
     heading = title or f"{target_name(fitted, target)} by {task_name(fitted, task)}"
     page = content.render(fitted, costs, origin(fitted, model, data, train), heading)
     write_atomically(out, page.encode())
     content.announce(out, len(page), quiet, json)
+
+
+def check_comparison(compare: list[str] | None, train: Path | None) -> None:
+    """Refuse to compare without rows to learn from."""
+    if compare and train is None:
+        raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
 
 
 def stated_costs(model: MultiTaskEstimator, missed: float | None, false_alarm: float | None) -> Costs | None:

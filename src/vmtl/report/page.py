@@ -44,21 +44,17 @@ def render(
     ----------
     model : MultiTaskClassifier or MultiTaskRegressor
         A fitted estimator.
-    evidence, others : Evidence, mapping of str to Evidence
-        Its predictions on labelled rows, and those of other methods for the same rows, by name.
-    control, facts : Control, mapping
-        Refits whose tasks mean nothing; where the model comes from: files, versions, seed, command.
-    title, warnings : str, sequence of str
-        The heading of the page, and sentences that stand before all else.
-    worth : mapping of str to float, default=None
-        What left-out training rows cost under four structures, from ``vmtl.evaluation.structure_worth_of``.
-    costs, importance : Costs, Importance
-        What the two kinds of errors of two classes cost; what every column is worth, by ``column_importance``.
+    evidence, others, control : Evidence, mapping of str to Evidence, Control
+        Its predictions on labelled rows, those of other methods for the same rows, refits whose tasks mean nothing.
+    facts, title, warnings : mapping, str, sequence of str
+        Where the model comes from (files, versions, seed), the heading, and sentences that stand before all else.
+    worth, costs, importance : mapping of str to float, Costs, Importance
+        What left-out training rows cost under four structures, by ``structure_worth_of``; what the two kinds of errors
+        of two classes cost; what every column is worth, by ``column_importance``.
     """
-    others = others or {}
-    gains = gain_section(evidence, others)
+    gains = gain_section(evidence, others or {})
     sections = [
-        score_section(model, evidence, others),
+        score_section(model, evidence, others or {}),
         gains,
         decision_section(evidence, costs),
         relatedness_section(model, control, worth),

@@ -44,6 +44,8 @@ TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2), (1.2, 1.2, 1.0))
 STEP = (0.5, 1.0, 1.0)
 #: Nats below the best point up to which a point's neighbours are looked at, and most points.
 DEPTH, MAX_POINTS = 1.5, 50
+#: Steps from the centre of the belief at most at which the search begins.
+FARTHEST = 4
 #: The deviation of a level that is not there.
 NOTHING = 1e-6
 #: Points with less than this part of the probability do not count.
@@ -128,7 +130,8 @@ def infer_scales(rows: Rows, covariance: TaskCovariance, unit: float, start: flo
         return weigh(prior, strength, 0.5 * surprise, near)
 
     free = Place(1, 0 if alone or dual.n_tasks == 1 else 1, 1 if shares else 0)
-    begin = Place(round((math.log(start) - belief.centre[0]) / STEP[0]), 0, 0)
+    far = round((math.log(start) - belief.centre[0]) / STEP[0])
+    begin = Place(min(max(far, -FARTHEST), FARTHEST), 0, 0)
     points = explore(begin, free, evaluate)
     density = torch.tensor([point.log_density for point in points], dtype=torch.float64)
     probability = density.softmax(0)

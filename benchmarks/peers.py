@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
         given.json.write_text(json.dumps([goal.row() for goal in met], indent=1) + "\n", encoding="utf-8")
     if given.markdown:
         write_block(ROOT / "README.md", "peers", pages["short"])
-        write_block(ROOT / "RESULTS.md", "peers", pages["short"] + "\n" + pages["long"])
+        write_block(ROOT / "docs" / "peers.md", "peers", pages["short"] + "\n" + pages["long"])
     return int(bool(failed))
 
 
@@ -67,7 +67,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--records", type=Path, default=Path("runs/peers.jsonl"), help="file of the records")
     parser.add_argument("--show", action="store_true", help="run nothing: tables of the records there are")
     parser.add_argument("--json", type=Path, help="write the goals to this file: name, value, goal, pass")
-    parser.add_argument("--markdown", action="store_true", help="write the tables into README.md and RESULTS.md")
+    parser.add_argument("--markdown", action="store_true", help="write the tables into README.md and docs/peers.md")
     given = parser.parse_args(arguments)
     unknown = [key for key in given.peers or () if key not in PEERS]
     if unknown:

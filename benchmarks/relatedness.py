@@ -206,14 +206,10 @@ def main(arguments: list[str] | None = None) -> int:
         seeds = range(given.first_seed, given.first_seed + max(given.seeds, least))
         outcomes = [fit_and_compare(make(s, size, data), s) for s in track(seeds, name, disable=given.json)]
         rows += rows_of(name, structured, outcomes)
-    if given.json:
-        print(
-            json.dumps([{"name": r.name, "value": r.value, "goal": r.goal, "pass": r.passed} for r in rows], indent=1)
-        )
-        return 0
     cells = tuple((r.name, f"{r.value:.3g}", r.goal, "yes" if r.passed else "no") for r in rows)
     text = to_markdown([Table("What the map is worth", ("what", "measured", "goal", "reached"), cells)], level=3)
-    print(text)
+    listed = [{"name": r.name, "value": r.value, "goal": r.goal, "pass": r.passed} for r in rows]
+    print(json.dumps(listed, indent=1) if given.json else text)
     if given.write:
         write_block(Path(__file__).resolve().parents[1] / "docs" / "relatedness.md", "relatedness", text)
     return 0

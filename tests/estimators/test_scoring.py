@@ -28,13 +28,14 @@ def test_scores_are_those_of_scikit_learn(class_case: Case, real_case: Case) -> 
 
     labels = class_case.model.predict(test.X[rows], tasks=test.tasks[rows])
     p = p.astype(float) / p.sum(axis=1, keepdims=True, dtype=float)
-    assert found(class_case, "auc") == pytest.approx(roc_auc_score(test.y[rows], p, multi_class="ovr"))
+    auc = roc_auc_score(test.y[rows], p, multi_class="ovr")
+    assert found(class_case, "auc") == pytest.approx(auc, abs=1e-3)  # other rows in a part may swap two of a rank
     assert found(class_case, "balanced_accuracy") == pytest.approx(balanced_accuracy_score(test.y[rows], labels))
     brier = brier_score_loss(test.y[rows], p, labels=class_case.model.classes_, scale_by_half=False)
     assert found(class_case, "brier") == pytest.approx(brier, abs=1e-6)  # float32 probabilities
     rows = real_case.test.tasks == "south"
     mean = real_case.model.predict(real_case.test.X[rows], tasks=real_case.test.tasks[rows])
-    assert found(real_case, "mae") == pytest.approx(mean_absolute_error(real_case.test.y[rows], mean))
+    assert found(real_case, "mae") == pytest.approx(mean_absolute_error(real_case.test.y[rows], mean), rel=1e-5)
 
 
 def test_a_task_of_one_class_has_no_auc_and_the_mean_leaves_it_out(class_case: Case) -> None:

@@ -13,7 +13,7 @@ def pool(rows: int = 9, classes: int = 2, size: int = 4, seed: int = 0) -> TaskP
     z = torch.randn(rows, size, generator=generator, dtype=torch.float64)
     scale = torch.rand(classes, size, generator=generator, dtype=torch.float64) + 0.2
     noise = torch.rand(classes, rows, generator=generator, dtype=torch.float64) + 0.5
-    return TaskPool(z, scale, noise, torch.arange(rows))
+    return TaskPool(z, scale, noise, torch.arange(rows), torch.arange(rows))
 
 
 def joint(pool: TaskPool) -> Tensor:
@@ -59,7 +59,8 @@ def test_gains_and_conditioning_are_those_of_the_joint_gaussian() -> None:
 
 def test_a_copy_of_a_chosen_row_is_not_chosen_and_tasks_take_turns() -> None:
     one = pool(seed=1)
-    doubled = TaskPool(one.z.repeat(2, 1), one.variance_w.sqrt(), one.noise.repeat(1, 2), torch.arange(2 * len(one.z)))
+    both, same = torch.arange(2 * len(one.z)), torch.arange(len(one.z)).repeat(2)
+    doubled = TaskPool(one.z.repeat(2, 1), one.variance_w.sqrt(), one.noise.repeat(1, 2), both, same)
     assert doubled.different == len(one.z)
     chosen = list(choose({0: (torch.arange(18).numpy(), doubled)}, 9))
     assert sorted(place % 9 for place in chosen) == list(range(9))

@@ -40,15 +40,14 @@ LEAST_PRECISION = 1e-12
 class TaskPool:
     """The rows of one task, and what is known about their logits after the choices so far."""
 
-    def __init__(self, z: Tensor, scale: Tensor, noise: Tensor, targets: Tensor) -> None:
+    def __init__(self, z: Tensor, scale: Tensor, noise: Tensor, targets: Tensor, same: Tensor) -> None:
         self.z, self.variance_w, self.noise = z, scale.square(), noise  # (N, K + 1), (C, K + 1), (C, N)
         self.targets, self.share = targets, len(z) / len(targets)
         self.covariance = z @ (self.variance_w[:, None] * z[targets]).mT  # (C, N, R)
         self.variance = (z.square() @ self.variance_w.mT).mT  # (C, N)
         self.free = torch.ones(len(z), dtype=torch.bool)
         self._explained: list[Tensor] = []  # (C, N) for every choice
-        groups, self.same = torch.unique(z, dim=0, return_inverse=True)
-        self.different = len(groups)
+        self.same, self.different = same, len(same.unique())  # (N,) rows that are equal share a number
 
     def best(self) -> tuple[float, int]:
         """The largest gain among the free rows, and where."""
@@ -93,7 +92,8 @@ def make_pools(predictor: Predictor, x: Array, task: Array, seed: int) -> Pools:
         rows = np.flatnonzero(task == t)
         size = min(len(rows), max(LEAST_TARGETS, min(most, MOST_TARGETS)))
         targets = np.sort(generator.choice(len(rows), size, replace=False))
-        pools[int(t)] = rows, TaskPool(z[rows], scale[t], noise[rows].mT, torch.from_numpy(targets))
+        same = torch.from_numpy(np.unique(x[rows], axis=0, return_inverse=True)[1].reshape(-1))
+        pools[int(t)] = rows, TaskPool(z[rows], scale[t], noise[rows].mT, torch.from_numpy(targets), same)
     return pools
 
 

@@ -76,9 +76,10 @@ def _shrinkage(moments: TrainingMoments, log_width: float) -> Tensor:
 def _best_factors(
     rows: Rows, prior: OutputPrior, moments: TrainingMoments, p: Tensor, widths: tuple[float, ...]
 ) -> Calibration:
-    """argmin over factors a, b of sum_n CE(softmax(a m / sqrt(1 + 0.2 v))) + (log a / 0.3)^2 / 2 + (log b)^2 / 2.
+    """argmin over factors a, b of sum_n CE(softmax(a m / sqrt(1 + 0.2 v))) + (log(a / a0) / 0.2)^2 / 2 + (log b)^2 / 2.
 
-    where m = the logits of rows that are left out (n, C), v = a^2 (variance by z + b^2 variance by w) (n, C).
+    where m = the logits of rows that are left out (n, C), v = a^2 (variance by z + b^2 variance by w) (n, C), a0 = the
+    neutral factor of two classes, 1 of more.
     """
     dual = Dual.of(rows)
     left_out = leave_one_out_logits(prior.kernel(dual.gram, dual.task), moments.mean, p, dual.y, dual.weight)

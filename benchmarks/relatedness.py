@@ -36,8 +36,8 @@ from known_structures import (
 from pages import write_block
 from vmtl import MultiTaskClassifier
 from vmtl.bench.results.text_table import Table, to_markdown
-from vmtl.inference.exact import task_structure
-from vmtl.inference.exact.task_positions import TaskPositions
+from vmtl.inference.structure import structure_posterior
+from vmtl.inference.structure.positions import TaskPositions
 
 Array = np.ndarray
 
@@ -77,7 +77,7 @@ def fit_and_compare(tasks: Tasks, seed: int) -> Outcome:
     test &= np.random.default_rng(seed).random(len(test)) < TEST_ROWS * len(tasks.related) / max(1, test.sum())
 
     def predict(known: bool = False, **options: str) -> tuple[MultiTaskClassifier, Array]:
-        told = patch.object(task_structure, "infer_positions", lambda rows, seed: known_positions(tasks.related))
+        told = patch.object(structure_posterior, "infer_positions", lambda rows, seed: known_positions(tasks.related))
         with told if known else nullcontext():
             model = MultiTaskClassifier(random_state=seed, **options)
             model.fit(tasks.x[tasks.train], tasks.y[tasks.train], tasks=tasks.task[tasks.train])

@@ -15,7 +15,7 @@ from vmtl._utils.noise import Noise
 from vmtl.config.settings import Settings
 from vmtl.data.duplicates import merge_duplicates
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.features.kernel_selection import ASSUMED
 from vmtl.inference.recipes.steps import learn_features
 from vmtl.model.objective import Objective, Scales
 

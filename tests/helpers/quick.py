@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from vmtl.inference.exact import kernel_selection, scales, structure_posterior, task_positions
+from vmtl.inference.exact import scales
+from vmtl.inference.features import kernel_selection
+from vmtl.inference.structure import positions, readings
 
 
 def shorten(patch: pytest.MonkeyPatch) -> None:
@@ -15,6 +17,6 @@ def shorten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(kernel_selection, "STEPS", 4)
     patch.setattr(kernel_selection, "NEXT_STEPS", 2)
     patch.setattr(kernel_selection, "MORE_STEPS", 2)
-    patch.setattr(structure_posterior, "STEPS", 3)
-    patch.setattr(task_positions, "NOISE_DRAWS", 8)
+    patch.setattr(readings, "STEPS", 3)
+    patch.setattr(positions, "NOISE_DRAWS", 8)
     patch.setattr(scales, "MAX_POINTS", 3)

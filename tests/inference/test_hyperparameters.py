@@ -8,9 +8,9 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 import torch
 
-from vmtl.inference.exact.task_covariance import AlikeCovariance
-from vmtl.inference.exact.task_structure import alike_structure, structure_of
 from vmtl.inference.hyperparameters import Hyperparameters
+from vmtl.inference.structure.covariance import AlikeCovariance
+from vmtl.inference.structure.mixing_weights import alike_structure, structure_of
 from vmtl.model.mixing import MAX_TASKS
 
 BETWEEN = torch.tensor([[1, 0.5, 0.3], [0.5, 1, 0.6], [0.3, 0.6, 1]], dtype=torch.float64)

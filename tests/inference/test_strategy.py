@@ -8,7 +8,7 @@ import pytest
 
 from helpers.toys import toy
 from vmtl.config.presets import PRESETS
-from vmtl.inference.exact.kernel_selection import assume_kernel, select_kernel
+from vmtl.inference.features.kernel_selection import assume_kernel, select_kernel
 from vmtl.inference.recipes.exact import Exact
 from vmtl.inference.recipes.point import Point
 from vmtl.inference.recipes.variational import Variational

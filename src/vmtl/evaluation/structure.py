@@ -12,10 +12,10 @@ from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.evaluation.comparison import Labelled
-from vmtl.inference.exact.kernel_selection import MAX_ROWS
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.structure_worth import structure_worth
-from vmtl.inference.exact.task_covariance import DenseCovariance
+from vmtl.inference.features.kernel_selection import MAX_ROWS
+from vmtl.inference.structure.covariance import DenseCovariance
 
 
 def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float] | None:

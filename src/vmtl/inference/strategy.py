@@ -6,7 +6,7 @@ from typing import Protocol
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.kernel_selection import assume_kernel, select_kernel
+from vmtl.inference.features.kernel_selection import assume_kernel, select_kernel
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.exact import Exact
 from vmtl.inference.recipes.point import Point

@@ -21,10 +21,10 @@ from vmtl.inference.exact.calibration import (
     calibrate_trained_classifier,
 )
 from vmtl.inference.exact.output_prior import OutputPrior
-from vmtl.inference.exact.task_covariance import alike
 from vmtl.inference.exact.training_moments import TrainingMoments, task_mean
 from vmtl.inference.features.maps import apply_map
 from vmtl.inference.prediction import SHRINKAGE
+from vmtl.inference.structure.covariance import alike
 
 PRIOR = OutputPrior(alike(3, 0.0), scale=1.0, task_level=0.3)
 

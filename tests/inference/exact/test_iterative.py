@@ -14,7 +14,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.iterative import solve_iteratively, task_blocks
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import solve_classifier, solve_regression
-from vmtl.inference.exact.task_covariance import AlikeCovariance, DenseCovariance, TaskCovariance
+from vmtl.inference.structure.covariance import AlikeCovariance, DenseCovariance, TaskCovariance
 
 B = torch.tensor([[1, 0.4, 0.7], [0.4, 1, 0.2], [0.7, 0.2, 1]], dtype=torch.float64)
 COVARIANCES: dict[str, TaskCovariance] = {"dense": DenseCovariance(B), "alike": AlikeCovariance(3, 0.6)}

@@ -7,7 +7,7 @@ import torch
 
 from helpers.toys import toy
 from vmtl.inference.exact.output_prior import Dual, OutputPrior
-from vmtl.inference.exact.task_covariance import DenseCovariance
+from vmtl.inference.structure.covariance import DenseCovariance
 
 B = torch.tensor([[1, 0.4, 0.7], [0.4, 1, 0.2], [0.7, 0.2, 1]], dtype=torch.float64)
 PRIOR = OutputPrior(DenseCovariance(B), scale=0.7, task_level=0.3, shared_level=1.5)

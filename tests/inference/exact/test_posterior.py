@@ -12,7 +12,7 @@ from helpers.toys import toy
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import solve_classifier, solve_regression
-from vmtl.inference.exact.task_covariance import alike
+from vmtl.inference.structure.covariance import alike
 
 PRIOR = OutputPrior(alike(3, 0.7), scale=1.3, task_level=0.5, shared_level=2.0)
 ROWS = toy([6, 4, 5]).rows(weight=np.linspace(0.5, 2, 15))

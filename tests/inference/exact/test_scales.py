@@ -29,7 +29,7 @@ from vmtl.inference.exact.scales import (
     explore,
     infer_scales,
 )
-from vmtl.inference.exact.task_covariance import AlikeCovariance, alike
+from vmtl.inference.structure.covariance import AlikeCovariance, alike
 
 ALL = Place(1, 1, 1)
 PRIOR = OutputPrior(AlikeCovariance(3, 0.6), 0.7, task_level=0.4, shared_level=1.5)

@@ -14,7 +14,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.output_prior import Dual, OutputPrior
 from vmtl.inference.exact.posterior import solve_classifier
 from vmtl.inference.exact.structure_worth import left_out_density, left_out_loss, structure_worth
-from vmtl.inference.exact.task_covariance import DenseCovariance, alike
+from vmtl.inference.structure.covariance import DenseCovariance, alike
 
 
 def make_rows(seed: int, is_classification: bool) -> Rows:

@@ -10,9 +10,9 @@ import torch
 from helpers.toys import toy
 from vmtl.data.rows import Rows
 from vmtl.inference.exact import weight_prior
-from vmtl.inference.exact.kernel_selection import ASSUMED
 from vmtl.inference.exact.posterior import solve_classifier, solve_regression
 from vmtl.inference.exact.weight_prior import infer_prior, solve
+from vmtl.inference.features.kernel_selection import ASSUMED
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 

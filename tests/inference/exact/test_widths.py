@@ -9,8 +9,8 @@ from helpers.toys import toy
 from vmtl.data.rows import Rows
 from vmtl.inference.exact import widths
 from vmtl.inference.exact.output_prior import OutputPrior
-from vmtl.inference.exact.task_covariance import AlikeCovariance
 from vmtl.inference.exact.widths import weight_widths
+from vmtl.inference.structure.covariance import AlikeCovariance
 
 ROWS = toy([6, 4, 9], classes=2).rows()
 CURVATURE = torch.linspace(0.05, 0.5, 19, dtype=torch.float64)

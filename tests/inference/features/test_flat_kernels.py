@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from vmtl.inference.exact.leave_one_out import CLASSES
 from vmtl.inference.features.candidate_kernels import CANDIDATES, centred_kernels
 from vmtl.inference.features.kernel_map import KernelMap
+from vmtl.inference.features.leave_one_out import CLASSES
 
 
 def rows(scale: float) -> torch.Tensor:

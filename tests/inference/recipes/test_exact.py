@@ -11,14 +11,14 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.noise import Noise
 from vmtl.config.presets import PRESETS
 from vmtl.datasets import load_digits_domains
-from vmtl.inference.exact.kernel_selection import ASSUMED
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import solve_regression
-from vmtl.inference.exact.task_covariance import alike
-from vmtl.inference.exact.task_structure import exchangeable
+from vmtl.inference.features.kernel_selection import ASSUMED
 from vmtl.inference.recipes.exact import calibrate, freeze_means
 from vmtl.inference.recipes.steps import adopt, build_model, relatedness_of
 from vmtl.inference.strategy import fit
+from vmtl.inference.structure.covariance import alike
+from vmtl.inference.structure.mixing_weights import exchangeable
 from vmtl.inference.variational.batches import FullBatch
 from vmtl.methods import METHODS
 from vmtl.model.model import Model

@@ -9,12 +9,12 @@ import torch
 
 from helpers.toys import toy
 from vmtl.config.presets import PRESETS
-from vmtl.inference.exact.kernel_selection import ASSUMED
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.task_structure import structure_of
 from vmtl.inference.features.feature_map import ScaledMap
 from vmtl.inference.features.kernel_map import KernelMap
+from vmtl.inference.features.kernel_selection import ASSUMED
 from vmtl.inference.recipes.steps import adopt, build_model, learn_features
+from vmtl.inference.structure.mixing_weights import structure_of
 from vmtl.methods import METHODS
 
 DEFAULT = PRESETS["default"].with_options(latent_dim=4)

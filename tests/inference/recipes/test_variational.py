@@ -9,7 +9,7 @@ import torch
 
 from helpers.toys import toy
 from vmtl.config.presets import PRESETS
-from vmtl.inference.exact.kernel_selection import ASSUMED
+from vmtl.inference.features.kernel_selection import ASSUMED
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes import variational
 from vmtl.inference.recipes.variational import MAX_TRAINED_SCALE, learning_rate_factor, trainable_scale

@@ -1,1 +1,1 @@
-"""The exact Gaussian model: kernel, task structure, posterior and calibration from the training rows."""
+"""The exact Gaussian model: its prior with all scales, its posterior, and how sure that may be."""

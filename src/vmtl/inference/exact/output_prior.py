@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.task_covariance import TaskCovariance
+from vmtl.inference.structure.covariance import TaskCovariance
 
 #: A: the level that all tasks share is as good as free, for logits and for targets in units of their noise.
 SHARED_LEVEL = 5.0

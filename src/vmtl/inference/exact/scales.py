@@ -26,7 +26,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.laplace import left_out_log_likelihood, log_evidence, posterior_mode
 from vmtl.inference.exact.output_prior import SHARED_LEVEL, Dual, OutputPrior
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.task_covariance import TaskCovariance
+from vmtl.inference.structure.covariance import TaskCovariance
 
 
 class ScaleBelief(NamedTuple):

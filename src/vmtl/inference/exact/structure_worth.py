@@ -14,7 +14,7 @@ from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.laplace import leave_one_out_logits, posterior_mode
 from vmtl.inference.exact.output_prior import Dual, OutputPrior
-from vmtl.inference.exact.task_covariance import TaskCovariance, alike
+from vmtl.inference.structure.covariance import TaskCovariance, alike
 
 #: Factors by which the scale of a classifier, or the noise of a regression, may suit another structure better.
 FACTORS = (0.5, 1.0, 2.0)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.exact.iterative import solve_iteratively
-from vmtl.inference.exact.kernel_selection import KernelSelection
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_regression
 from vmtl.inference.exact.scales import ScalePosterior, infer_scales
-from vmtl.inference.exact.task_covariance import TaskCovariance
-from vmtl.inference.exact.task_structure import Relatedness, StructurePosterior, infer_structure
+from vmtl.inference.features.kernel_selection import KernelSelection
+from vmtl.inference.structure.covariance import TaskCovariance
+from vmtl.inference.structure.structure_posterior import Relatedness, StructurePosterior, infer_structure
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows on which scales are inferred, of two classes or a regression; of more classes, rows cubed times classes.

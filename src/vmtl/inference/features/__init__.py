@@ -1,1 +1,1 @@
-"""Fixed features: from raw columns to what an encoder reads, learned once on the training rows."""
+"""Fixed features: from raw columns to what an encoder reads, chosen and learned once on the training rows."""

@@ -9,13 +9,13 @@ import torch
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import Calibration, calibrate_classifier, calibrate_regression
-from vmtl.inference.exact.kernel_selection import select_kernel
 from vmtl.inference.exact.laplace import shared_curvature
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.exact.training_moments import TrainingMoments, training_loss
 from vmtl.inference.exact.weight_prior import ExactPrior, infer_prior, solve
 from vmtl.inference.exact.widths import weight_widths
+from vmtl.inference.features.kernel_selection import select_kernel
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.left_out import LeftOutScores
 from vmtl.inference.recipes.steps import (

@@ -23,13 +23,12 @@ from torch.nn import functional as F
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import FACTOR_DEVIATION, FACTOR_RANGE, MAX_ROWS, calibrate_regression
-from vmtl.inference.exact.kernel_selection import KernelSelection, select_kernel
 from vmtl.inference.exact.laplace import leave_one_out_logits
 from vmtl.inference.exact.output_prior import Dual, OutputPrior
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.task_covariance import DenseCovariance
 from vmtl.inference.exact.training_moments import TrainingMoments
 from vmtl.inference.exact.weight_prior import ExactPrior, infer_prior, infer_prior_under, solve
+from vmtl.inference.features.kernel_selection import KernelSelection, select_kernel
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import (
     adopt,
@@ -38,6 +37,7 @@ from vmtl.inference.recipes.steps import (
     learn_features,
     relatedness_of,
 )
+from vmtl.inference.structure.covariance import DenseCovariance
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.run import Callbacks, record_terms, train_model

@@ -10,13 +10,13 @@ import torch
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import Calibration
-from vmtl.inference.exact.kernel_selection import KernelSelection
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.task_structure import Relatedness
 from vmtl.inference.exact.weight_prior import WeightPrior
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
+from vmtl.inference.features.kernel_selection import KernelSelection
 from vmtl.inference.features.maps import feature_spread, learn_kernel_map
 from vmtl.inference.hyperparameters import Hyperparameters
+from vmtl.inference.structure.structure_posterior import Relatedness
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method

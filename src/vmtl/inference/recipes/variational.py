@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.kernel_selection import ASSUMED, KernelSelection
-from vmtl.inference.exact.task_structure import Relatedness, exchangeable
 from vmtl.inference.exact.weight_prior import WeightPrior, infer_prior
+from vmtl.inference.features.kernel_selection import ASSUMED, KernelSelection
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import build_model, gather_hyperparameters, learn_features, relatedness_of
+from vmtl.inference.structure.mixing_weights import exchangeable
+from vmtl.inference.structure.structure_posterior import Relatedness
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.run import Callbacks, train_model
 from vmtl.model.method import Method

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import Calibration, calibrate_regression, calibrate_trained_classifier
-from vmtl.inference.exact.kernel_selection import select_kernel
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.exact.training_moments import TrainingMoments
 from vmtl.inference.exact.weight_prior import infer_prior, solve
+from vmtl.inference.features.kernel_selection import select_kernel
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.steps import (
     adopt,

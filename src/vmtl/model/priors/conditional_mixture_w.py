@@ -8,8 +8,8 @@ where
     r_t, v_t = ``sharing``, ``variance`` (T,), set once by ``start_from``
 
 Where we depart from the paper: N(r_t mu, v_t) is the law of w_t given that the others' weights are mu, in the Gaussian
-model of ``vmtl.inference.exact.task_structure``. With a Gaussian likelihood the means of q(w) are then those of the
-exact joint posterior.
+model of ``vmtl.inference.structure``. With a Gaussian likelihood the means of q(w) are then those of the exact joint
+posterior.
 """
 
 from __future__ import annotations

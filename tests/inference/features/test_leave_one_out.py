@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from helpers.toys import toy
-from vmtl.inference.exact.leave_one_out import (
+from vmtl.inference.features.candidate_kernels import CANDIDATES
+from vmtl.inference.features.leave_one_out import (
     CLASSES,
     SCALE_RANGE,
     TARGETS,
@@ -17,7 +18,6 @@ from vmtl.inference.exact.leave_one_out import (
     belief_of,
     solve_with_diagonal,
 )
-from vmtl.inference.features.candidate_kernels import CANDIDATES
 
 
 @pytest.mark.parametrize("classes", [0, 3])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vmtl.inference.exact import task_covariance
-from vmtl.inference.exact.task_covariance import AlikeCovariance, DenseCovariance, TaskCovariance, alike
+from vmtl.inference.structure import covariance
+from vmtl.inference.structure.covariance import AlikeCovariance, DenseCovariance, TaskCovariance, alike
 
 B = torch.tensor([[1, 0.4, 0.7], [0.4, 1, 0.2], [0.7, 0.2, 1]], dtype=torch.float64)
 
@@ -67,6 +67,6 @@ def test_a_table_does_what_its_matrix_does() -> None:
 
 def test_only_few_tasks_have_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(alike(5, 0.3), DenseCovariance)
-    monkeypatch.setattr(task_covariance, "MAX_TABLE", 4)
+    monkeypatch.setattr(covariance, "MAX_TABLE", 4)
     assert alike(5, 0.3) == AlikeCovariance(5, 0.3)
     torch.testing.assert_close(dense(alike(5, 0.3)), dense(alike(4 + 1, 0.3)))

@@ -12,10 +12,10 @@ import torch
 from helpers.toys import toy
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
-from vmtl.inference.exact import kernel_selection
-from vmtl.inference.exact.kernel_selection import ASSUMED, assume_kernel, mixed_units, select_kernel
-from vmtl.inference.exact.leave_one_out import LeaveOneOutScore
+from vmtl.inference.features import kernel_selection
 from vmtl.inference.features.candidate_kernels import CANDIDATES
+from vmtl.inference.features.kernel_selection import ASSUMED, assume_kernel, mixed_units, select_kernel
+from vmtl.inference.features.leave_one_out import LeaveOneOutScore
 
 
 def linear_share(shares: torch.Tensor) -> float:

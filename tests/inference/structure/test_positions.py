@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.task_positions import (
+from vmtl.inference.structure.positions import (
     PRIOR_ROWS,
     TaskPositions,
     _Cells,

@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.distributions import Normal
 
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.structure_evidence import Targets, log_evidence
-from vmtl.inference.exact.structure_posterior import (
+from vmtl.inference.structure.evidence import Targets, log_evidence
+from vmtl.inference.structure.readings import (
     CENTRE,
     DEVIATION,
     Reading,

@@ -4,7 +4,7 @@ The weights of two tasks are correlated like
 
     B_ti = exp(-e_t - e_i) (1 - h + h exp(-gamma |p_t - p_i|^2)),    e_t = e + o_t,    B_tt = 1
 
-where p = the tasks' positions (``task_positions``), gamma = how fast likeness falls with their distance, h = the part
+where p = the tasks' positions (``positions``), gamma = how fast likeness falls with their distance, h = the part
 of the weights that knows of positions at all, e = what every task keeps to itself, o_t = what task t keeps to itself
 beyond that. B is positive definite for all values, as a product of such matrices. The readings are nested: *alike* has
 h = 0 and o = 0, *by position* has o = 0, *some apart* has everything. A task whose representations are those of its
@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from vmtl.inference.exact.structure_evidence import Targets, log_evidence, separation_information
+from vmtl.inference.structure.evidence import Targets, log_evidence, separation_information
 
 #: log e, log lambda, log gamma, logit h: centre and deviation of what is believed before any row is seen.
 CENTRE = (math.log(0.05), math.log(0.3), 0.0, 0.0)

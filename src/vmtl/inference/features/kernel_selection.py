@@ -13,8 +13,8 @@ from torch import Tensor
 
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
-from vmtl.inference.exact.leave_one_out import CLASSES, LeaveOneOutScore
 from vmtl.inference.features.kernel_map import name_shares
+from vmtl.inference.features.leave_one_out import CLASSES, LeaveOneOutScore
 
 #: Most rows on which everything is compared, and on which the best is then improved.
 MAX_ROWS, MORE_ROWS = 320, 700

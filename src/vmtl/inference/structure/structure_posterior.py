@@ -7,7 +7,7 @@ Given everybody else, the weights of task t are
 where B (T, T) is the covariance of one weight across tasks. That is the prior of Eq. 6, with mixing weights that come
 out of one joint law of all tasks instead of being parameters of their own: alpha is what B says, and B is what
 predictions are made with. The paper draws alpha by the Gumbel-Softmax, because nobody knows from whom a task should
-learn; here that uncertainty is over three readings of the tasks and their numbers (``structure_posterior``): B is their
+learn; here that uncertainty is over three readings of the tasks and their numbers (``readings``): B is their
 average, and alpha has intervals. Later steps see the result only.
 """
 
@@ -22,10 +22,11 @@ from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
-from vmtl.inference.exact.structure_evidence import Targets
-from vmtl.inference.exact.structure_posterior import Reading, read_structure
-from vmtl.inference.exact.task_covariance import AlikeCovariance, DenseCovariance, TaskCovariance, alike
-from vmtl.inference.exact.task_positions import TaskPositions, infer_positions
+from vmtl.inference.structure.covariance import AlikeCovariance, DenseCovariance, TaskCovariance, alike
+from vmtl.inference.structure.evidence import Targets
+from vmtl.inference.structure.mixing_weights import alike_structure, conditional, resemblance, structure_of
+from vmtl.inference.structure.positions import TaskPositions, infer_positions
+from vmtl.inference.structure.readings import Reading, read_structure
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows whose targets are looked at, and most whose representations are.
@@ -34,8 +35,6 @@ MAX_ROWS, POSITION_ROWS = 500, 2000
 MAX_PLACED = 300
 #: Quantiles of the draws between which an interval lies: 90 % of them.
 INTERVAL = (0.05, 0.95)
-#: v_t at least, in units of the prior variance.
-LEAST_VARIANCE = 1e-3
 
 #: What may be shared: nothing; the same with every task; as the most probable reading of the tasks says; or their mean.
 Relatedness = Literal["independent", "uniform", "most probable", "averaged"]
@@ -109,55 +108,6 @@ def _common_correlation(rows: Rows, seed: int) -> float:
     nowhere = torch.zeros(len(known), len(known), dtype=torch.float64)
     reading = read_structure(Targets.of(some), nowhere, most=1)[0]
     return DenseCovariance(reading.covariance(nowhere)).correlation
-
-
-def alike_structure(covariance: AlikeCovariance) -> TaskStructure:
-    """Who learns from whom where everybody learns from everybody: r = (T - 1) rho / (1 + (T - 2) rho)."""
-    n_tasks, rho = covariance.n_tasks, covariance.correlation
-    sharing = torch.full((n_tasks,), (n_tasks - 1) * rho / (1 + (n_tasks - 2) * rho), dtype=torch.float64)
-    return TaskStructure(None, sharing, (1 - rho * sharing).clamp_min(LEAST_VARIANCE), None)
-
-
-def structure_of(covariance: Tensor) -> TaskStructure:
-    """Who learns from whom under B = ``covariance`` (T, T)."""
-    alpha, sharing, variance = conditional(covariance)
-    return TaskStructure(alpha, sharing, variance, covariance)
-
-
-def exchangeable(n_tasks: int, correlation: float) -> TaskStructure:
-    """The structure of tasks that are all alike: B = (1 - rho) I + rho 11'."""
-    eye = torch.eye(n_tasks, dtype=torch.float64)
-    return structure_of((1 - correlation) * eye + correlation)
-
-
-def conditional(covariance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """alpha (..., T, T), r (..., T) and v (..., T) of B (..., T, T).
-
-    Of two tasks that say nearly the same, one may have a negative weight: it corrects the other. A mixture has no
-    negative weights, so they count as 0, and
-
-        r_t = cov(w_t, u_t) / var(u_t),    v_t = var(w_t - r_t u_t),    u_t = sum_i alpha_ti w_i
-
-    is the best that a mixture with these weights can do. It is the conditional above wherever no weight is negative.
-    """
-    eye = torch.eye(covariance.shape[-1], dtype=torch.bool)
-    precision = torch.linalg.inv(covariance)
-    weights = -precision / precision.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)
-    weights = weights.clamp_min(0).masked_fill(eye, 0.0)
-    total = weights.sum(-1, keepdim=True)
-    even = torch.where(eye, 0.0, 1 / max(1, len(eye) - 1)).to(weights)
-    alpha = torch.where(total > 1e-9, weights / total.clamp_min(1e-9), even)
-    shared = (alpha * covariance).sum(-1)  # cov(w_t, u_t)
-    spread = torch.einsum("...ti,...ij,...tj->...t", alpha, covariance, alpha)  # var(u_t)
-    sharing = (shared / spread.clamp_min(1e-12)).clamp(0, 1)
-    variance = (1 - 2 * sharing * shared + sharing.square() * spread).clamp_min(LEAST_VARIANCE)
-    return alpha, sharing, variance
-
-
-def resemblance(distances: Tensor) -> Tensor:
-    """beta (..., T, T): softmax of minus the squared distances of the representations, off the diagonal."""
-    eye = torch.eye(distances.shape[-1], dtype=torch.bool)
-    return (-distances).masked_fill(eye, -torch.inf).softmax(-1)
 
 
 def _some_targets(rows: Rows, seed: int) -> Targets:

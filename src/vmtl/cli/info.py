@@ -36,6 +36,7 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
 def model_document(model: MultiTaskEstimator) -> dict[str, object]:
     """A fitted model as plain data."""
     from vmtl.report import read_model
+    from vmtl.report.many_tasks import MOST_MAPPED, read_crowd
 
     document: dict[str, object] = {
         "kind": "classification" if hasattr(model, "classes_") else "regression",
@@ -52,11 +53,18 @@ def model_document(model: MultiTaskEstimator) -> dict[str, object]:
     }
     document |= model.metadata_
     document["settings"] = model.settings_.to_json()
+    is_mapped = len(model.tasks_) <= MOST_MAPPED  # tables of more tasks are left out
     tensors = model.hyperparameters_.to_tensors()
+    if not is_mapped:
+        tensors = {name: tensors[name] for name in ("sharing", "variance", "positions") if name in tensors}
     structure = {name: values.cpu().numpy().round(6).tolist() for name, values in tensors.items()}
     document["hyperparameters"] = model.hyperparameters_.to_json() | ({"structure": structure} if structure else {})
-    for name in ("alpha", "beta", "sharing"):
+    for name in ("alpha", "beta", "sharing") if is_mapped else ("sharing",):
         document[name] = getattr(model, f"{name}_").to_numpy().round(6).tolist()
+    if not is_mapped:
+        crowd = read_crowd(model)
+        document["finding"] = None if crowd is None else {"answer": None, "sentence": crowd.sentence()}
+        return document
     finding = read_model(model)
     document["finding"] = None if finding is None else {"answer": finding.answer, "sentence": finding.sentence()}
     return document

@@ -206,9 +206,10 @@ def fit_others(
     from vmtl._utils.progress_bar import progress_bar
     from vmtl.evaluation import compare, names_to_compare
     from vmtl.report import arrows, fit_control
+    from vmtl.report.many_tasks import MOST_MAPPED
 
     names = names_to_compare(model, wanted)
-    refits = repeats if arrows(model.alpha_) and len(model.tasks_) > 2 else 0
+    refits = repeats if 2 < len(model.tasks_) <= MOST_MAPPED and arrows(model.alpha_) else 0
     with progress_bar("Fits", len(names) + 2 * refits, visible=visible) as done:
         others = compare(model, evidence, train, test, names, done)
         if not refits:

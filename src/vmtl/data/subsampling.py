@@ -10,13 +10,17 @@ from vmtl._utils.types import Array
 from vmtl.data.rows import Rows
 
 
-def subsample_rows(rows: Rows, limit: int, seed: int) -> Tensor:
-    """Numbers of at most ``limit`` rows at random; of more than 20 tasks some, with up to a 20th of the limit each."""
+def subsample_rows(rows: Rows, limit: int, seed: int, turns: Tensor | None = None) -> Tensor:
+    """Numbers of at most ``limit`` rows at random; of more than 20 tasks some, with up to a 20th of the limit each.
+
+    ``turns`` (T,) says in which order tasks are taken; without it, at random.
+    """
     generator = torch.Generator().manual_seed(seed)
     order = torch.randperm(len(rows.y), generator=generator)
     if len(order) <= limit or rows.n_tasks <= 20:
         return order[:limit].sort().values
-    turn = torch.randperm(rows.n_tasks, generator=generator)[rows.task[order]]  # of each row's task
+    turns = torch.randperm(rows.n_tasks, generator=generator) if turns is None else turns
+    turn = turns[rows.task[order]]  # of each row's task
     turn, by_task = turn.sort(stable=True)
     counts = torch.bincount(turn, minlength=rows.n_tasks)
     rank = torch.arange(len(turn)) - (counts.cumsum(0) - counts)[turn]  # of a row in its task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,9 @@ import torch
 from vmtl._utils.types import Array
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.hyperparameters import Hyperparameters
+from vmtl.inference.structure.covariance import LowRankCovariance
+from vmtl.inference.structure.mixing_weights import conditional_of
+from vmtl.model.mixing import MAX_TASKS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,13 +27,53 @@ class FittedAttributesMixin:
 
     @property
     def alpha_(self) -> pd.DataFrame:
-        """DataFrame (T, T): row t says how much task t takes from each other task's classifier."""
+        """DataFrame (T, T): row t says how much task t takes from each other task's classifier.
+
+        Thousands of tasks have no table of all pairs; ``teachers`` says from whom one of them learns.
+        """
+        self._check_table("alpha_")
         return self._relatedness(self._fitted.model.alpha())
 
     @property
     def beta_(self) -> pd.DataFrame:
         """DataFrame (T, T): the same for the representation."""
+        self._check_table("beta_")
         return self._relatedness(self._fitted.model.beta())
+
+    def teachers(self, task: Hashable, n: int = 10) -> pd.Series:
+        """From whom one task learns most: its largest mixing weights of w, falling, for any number of tasks.
+
+        Parameters
+        ----------
+        task : label of a task
+            Who learns, one of ``tasks_``.
+        n : int, default=10
+            Teachers at most.
+
+        Returns
+        -------
+        Series of shape (n,)
+            Their part in what the task takes over, by their names; all T - 1 of them sum to 1.
+        """
+        import pandas as pd
+
+        place = np.flatnonzero(self.tasks_ == task)
+        if len(place) != 1:
+            raise ValueError(f"No task {task!r} was fitted; tasks_ lists those that were.")
+        weights = pd.Series(self._mixing_weights(int(place[0])), index=self._names(), name="alpha")
+        return weights.drop(task).sort_values(ascending=False, kind="stable").head(n)
+
+    def _mixing_weights(self, place: int) -> Array:
+        """(T,) the mixing weights of one task, by its number; of thousands from the factor of B, else even."""
+        if len(self.tasks_) <= MAX_TASKS:
+            row: Array = self._fitted.model.alpha()[place].detach().cpu().numpy()
+            return row
+        structure = self._fitted.hyperparameters.structure
+        if structure is None or structure.factor is None:
+            return np.full(len(self.tasks_), float(self._fitted.model.method.mixes_w) / (len(self.tasks_) - 1))
+        covariance = LowRankCovariance(structure.factor.double().cpu())
+        weights: Array = conditional_of(covariance, torch.tensor([place]))[0][0].numpy()
+        return weights
 
     @property
     def sharing_(self) -> pd.Series:
@@ -88,12 +132,21 @@ class FittedAttributesMixin:
         tasks = np.tile(self.tasks_, len(history.step))
         return pd.DataFrame({"step": numbers.pop("step"), "task": tasks, **terms, **numbers})
 
+    def _check_table(self, name: str) -> None:
+        if len(self.tasks_) > MAX_TASKS:
+            raise AttributeError(
+                f"{len(self.tasks_):,} tasks have no table of all pairs {name}; ask teachers(task) from whom one of them "
+                "learns, and positions_ where they lie."
+            )
+
     def _interval(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:
         low, high = self._inferred(name)
         return low, high
 
     def _inferred(self, name: str) -> torch.Tensor:
         """A part of the structure that only a fit with three tasks or more infers, in the default preset."""
+        if name.endswith("interval"):
+            self._check_table(f"{name}_")
         structure = self._fitted.hyperparameters.structure
         value: torch.Tensor | None = None if structure is None else getattr(structure, name)
         if value is None:

@@ -27,7 +27,7 @@ class Hyperparameters:
     width_factor : what the widths of q(w) were multiplied by in calibration.
     learning_rate_factor : what the learning rate of the settings was multiplied by.
     structure : who learns from whom before training, and how much: alpha (T, T), sharing r (T,), variance v (T,) and
-        the covariance B (T, T) of one weight across tasks; where they were inferred also beta (T, T), the positions of
+        the covariance B (T, T) of one weight across tasks, or the factor of it where tasks are many; where they were inferred also beta (T, T), the positions of
         the tasks, and intervals.
     """
 
@@ -69,18 +69,23 @@ def _structure_from(tensors: dict[str, Tensor], n_tasks: int) -> TaskStructure:
     }
     for field in fields(TaskStructure):
         if field.default is MISSING and field.name not in known:
-            if n_tasks <= MAX_TASKS or field.name not in ("alpha", "covariance"):
+            if not _is_spared(field.name, n_tasks, "factor" in tensors):
                 raise ValueError(f"the structure has no {field.name}")
-            known[field.name] = None  # of thousands of tasks there is no table
+            known[field.name] = None
     for name, value in known.items():
         if value is not None and not _has_one_number_per_task(name, value.shape, n_tasks):
             raise ValueError(f"{name} of the structure does not have one number per task")
     return TaskStructure(**known)  # type: ignore[arg-type]
 
 
+def _is_spared(name: str, n_tasks: int, has_factor: bool) -> bool:
+    """Whether many tasks have no such table: B where there is a factor of it, both tables of thousands."""
+    return (name == "covariance" and has_factor) or (name in ("alpha", "covariance") and n_tasks > MAX_TASKS)
+
+
 def _has_one_number_per_task(name: str, shape: tuple[int, ...], n_tasks: int) -> bool:
-    """Whether the shape is (T, Q) of positions; (T, T) of pairs of tasks, (T,) of tasks; (2, ...) of an interval."""
-    if name == "positions":
+    """Whether the shape is (T, Q) of positions and factor; (T, T) of pairs of tasks, (T,) of tasks; (2, ...) of an interval."""
+    if name in ("positions", "factor"):
         return len(shape) == 2 and shape[0] == n_tasks
     of_pairs = name.removesuffix("_interval") in ("alpha", "beta", "covariance")
     ends = (2,) if name.endswith("_interval") else ()

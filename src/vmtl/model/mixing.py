@@ -114,10 +114,11 @@ class TaskStructure:
     What was not inferred is None. Intervals are (2, ...): the lower and the upper end.
     """
 
-    alpha: Tensor | None  # (T, T) mixing weights, zero diagonal, rows sum to 1; None of thousands: even
+    alpha: Tensor | None  # (T, T) mixing weights, zero diagonal, rows sum to 1; None of thousands
     sharing: Tensor  # (T,) r_t
     variance: Tensor  # (T,) v_t
-    covariance: Tensor | None  # (T, T) B, of one weight across tasks in the exact model; None of thousands: alike
+    covariance: Tensor | None  # (T, T) B, of one weight across tasks in the exact model; None of hundreds
+    factor: Tensor | None = None  # (T, R) of hundreds: B is its product with itself and 1 on the diagonal
     beta: Tensor | None = None  # (T, T) whose representations are alike
     positions: Tensor | None = None  # (T, Q) where the tasks lie
     alpha_interval: Tensor | None = None  # (2, T, T)

@@ -15,6 +15,7 @@ from vmtl.evaluation.evidence import Evidence
 from vmtl.evaluation.importance import Importance
 from vmtl.report.arrows import Control
 from vmtl.report.finding import Finding, read_model
+from vmtl.report.many_tasks import MOST_MAPPED
 from vmtl.report.sections.decisions import decision_section
 from vmtl.report.sections.importance import importance_section
 from vmtl.report.sections.model import learning_section, settings_section
@@ -115,7 +116,7 @@ def _cards(model: BaseMultiTask, evidence: Evidence, helped: Section | None, con
         if np.isfinite(scores["auc"]):
             cards.append(("AUC", f"{scores['auc']:.3f}", f"balanced accuracy {scores['balanced_accuracy']:.3f}"))
         cards.append(("calibration error", f"{scores['ece']:.3f}", f"a perfect model: {scores['ece_perfect']:.3f}"))
-    finding = read_model(model, control)
+    finding = read_model(model, control) if len(model.tasks_) <= MOST_MAPPED else None
     if finding is not None:
         cards.append(_link_card(finding))
     if helped is not None:

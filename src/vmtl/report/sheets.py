@@ -14,8 +14,9 @@ from vmtl.evaluation.evidence import Evidence
 from vmtl.evaluation.importance import Importance
 from vmtl.evaluation.intervals import Interval
 from vmtl.methods import METHODS
-from vmtl.report.arrows import Arrow, Control
+from vmtl.report.arrows import Arrow, Control, even_weight
 from vmtl.report.finding import Finding
+from vmtl.report.many_tasks import Crowd
 
 #: Arrows that the list names.
 MOST_ARROWS = 40
@@ -187,6 +188,22 @@ def arrow_sheet(finding: Finding, strengths: Mapping[str, str], control: Control
         *(("against the control",) if control is not None else ()),
     )
     return Sheet("arrows", "Who learns from whom, strongest first", columns, tuple(rows))
+
+
+def crowd_sheet(crowd: Crowd, strengths: Mapping[str, str]) -> Sheet:
+    """Some of many tasks, the strongest teacher of each, and their strengths."""
+    rows = tuple(
+        (
+            text_cell(arrow.learner),
+            text_cell(arrow.teacher),
+            Cell(f"{arrow.weight:.4f}", arrow.weight, "number"),
+            Cell(strengths[arrow.learner], strengths[arrow.learner], "number"),
+        )
+        for arrow in crowd.arrows
+    )
+    columns = ("task", "learns most from", "weight", "strength r of the task")
+    note = f"An even weight is {even_weight(crowd.n_tasks):.4f}."
+    return Sheet("arrows", "Who learns from whom, some of the tasks", columns, rows, note)
 
 
 def _verdict(arrow: Arrow, finding: Finding) -> Cell:

@@ -201,7 +201,8 @@ def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
 
 def _mixing(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
     """alpha and beta as lists of rows, and the tasks that index them."""
-    tables = {"alpha": model.alpha_, "beta": model.beta_} if model.method_.mixes else {}
+    has_tables = model.method_.mixes and hasattr(model, "alpha_")  # thousands of tasks have none
+    tables = {"alpha": model.alpha_, "beta": model.beta_} if has_tables else {}
     return {"tasks": list(model.tasks_), **{name: table.to_numpy().tolist() for name, table in tables.items()}}
 
 

@@ -19,7 +19,11 @@ def show_weights(title: str, model: MultiTaskEstimator, most: int) -> None:
 
     from vmtl.report import read_model
     from vmtl.report.finding import strengths
+    from vmtl.report.many_tasks import MOST_MAPPED
 
+    if len(model.tasks_) > MOST_MAPPED:
+        show_crowd(title, model, most)
+        return
     finding = read_model(model)
     if finding is None:
         return
@@ -34,6 +38,31 @@ def show_weights(title: str, model: MultiTaskEstimator, most: int) -> None:
         f"{cut}an even weight is {finding.even:.2f}{ends}",
         ("task", "learns from", "weight", "strength r"),
         [(cut_name(a.learner), cut_name(a.teacher), a.share(), of_tasks[a.learner]) for a in shown],
+    )
+
+
+def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> None:
+    """The same of hundreds of tasks: from how many each learns, and the first teacher of some."""
+    import typer
+
+    from vmtl.report.arrows import even_weight
+    from vmtl.report.finding import strengths
+    from vmtl.report.many_tasks import read_crowd
+
+    crowd = read_crowd(model)
+    if crowd is None:
+        return
+    typer.echo(printable(f"{title}: {crowd.sentence()}"))
+    if crowd.is_flat:
+        return
+    of_tasks = strengths(model)
+    show_table(
+        f"Some of them; an even weight is {even_weight(crowd.n_tasks):.4f}",
+        ("task", "learns most from", "weight", "strength r"),
+        [
+            (cut_name(a.learner), cut_name(a.teacher), f"{a.weight:.4f}", of_tasks[a.learner])
+            for a in crowd.arrows[:most]
+        ],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
@@ -11,7 +11,6 @@ from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_regression
 from vmtl.inference.exact.scales import ScalePosterior, infer_scales
 from vmtl.inference.features.kernel_selection import KernelSelection
-from vmtl.inference.structure.covariance import TaskCovariance
 from vmtl.inference.structure.structure_posterior import Relatedness, StructurePosterior, infer_structure
 from vmtl.model.mixing import TaskStructure
 
@@ -42,13 +41,12 @@ class ExactPrior(WeightPrior):
 
 def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> ExactPrior:
     """The prior of the weights of the feature rows: its structure, then its scales."""
-    posterior = infer_structure(rows, relatedness, seed)
-    prior = infer_prior_under(posterior.covariance, rows, kernel, seed)
-    return replace(prior, structure=posterior.structure(prior.scales.strength, seed))
+    return infer_prior_under(infer_structure(rows, relatedness, seed), rows, kernel, seed)
 
 
-def infer_prior_under(covariance: TaskCovariance, rows: Rows, kernel: KernelSelection, seed: int) -> ExactPrior:
-    """The same where B = ``covariance`` is known but for its strength: the scales, from some of the rows."""
+def infer_prior_under(posterior: StructurePosterior, rows: Rows, kernel: KernelSelection, seed: int) -> ExactPrior:
+    """The same where the structure is known but for its strength: the scales, from some of the rows."""
+    covariance = posterior.covariance
     rows = rows.cpu()
     limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else MAX_ROWS
     some, unit = rows.take(subsample_rows(rows, limit, seed)), kernel.feature_scale
@@ -57,7 +55,7 @@ def infer_prior_under(covariance: TaskCovariance, rows: Rows, kernel: KernelSele
     scales = infer_scales(some, covariance, unit, start)
     outputs = scales.prior(covariance.weaken(scales.strength))
     return ExactPrior(
-        StructurePosterior(covariance).structure(scales.strength),
+        posterior.structure(scales.strength, seed),
         outputs.covariance.correlation,
         outputs.scale * unit,
         scales.noise,

@@ -16,7 +16,7 @@ from vmtl.inference.structure.structure_posterior import Relatedness
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.run import Callbacks, train_model
 from vmtl.model.method import Method
-from vmtl.model.mixing import TaskStructure
+from vmtl.model.mixing import MAX_TASKS, TaskStructure
 
 #: Logit scale at most where the means of q(w) are trained: beyond it they do not get there in time.
 MAX_TRAINED_SCALE = 10.0
@@ -52,8 +52,11 @@ class Variational:
 
 
 def initial_structure(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> TaskStructure:
-    """Where mixing weights and strengths begin; even ones are not inferred."""
-    if relatedness == "uniform":
+    """Where mixing weights and strengths begin; even ones are not inferred.
+
+    Gradient steps need mixing weights as a table; thousands of tasks have none, so theirs are even.
+    """
+    if relatedness == "uniform" or (relatedness != "independent" and rows.n_tasks > MAX_TASKS):
         return exchangeable(rows.n_tasks, kernel.correlation)
     return infer_prior(rows, kernel, relatedness, seed).structure
 

@@ -1,4 +1,4 @@
-"""How one weight varies across tasks: B, as a table of all pairs, or of tasks that are all alike."""
+"""How one weight varies across tasks: B, as a table of all pairs, or of many tasks by a factor of few columns."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-#: Most tasks whose covariance is a table.
-MAX_TABLE = 1000
+#: Most tasks whose covariance is a table of all pairs.
+MAX_DENSE = 300
+#: Squared length of a factor's column that does not count; B has 1 on its diagonal.
+SHORTEST = 1e-3
 
 
 class TaskCovariance(Protocol):
@@ -80,29 +82,50 @@ class DenseCovariance:
 
 
 @dataclass(frozen=True)
-class AlikeCovariance:
-    """B = (1 - rho) I + rho 11', never written out: thousands of tasks are taken to be alike."""
+class LowRankCovariance:
+    """B = Phi Phi' + the diagonal that makes it 1, never written out: what many tasks share has few dimensions."""
 
-    n_tasks: int
-    correlation: float
+    factor: Tensor  # (T, R) Phi
 
-    def weaken(self, kept: float) -> AlikeCovariance:
-        return AlikeCovariance(self.n_tasks, kept * self.correlation)
+    @classmethod
+    def orthogonal(cls, factor: Tensor) -> LowRankCovariance:
+        """The same Phi Phi' by columns that are orthogonal, the longest first, without those of no length.
+
+        A column that is shorter than ``SHORTEST`` goes to the diagonal.
+        """
+        squares, axes = torch.linalg.eigh(factor.T @ factor)
+        return cls((factor @ axes[:, squares > SHORTEST]).flip(1).contiguous())
+
+    @property
+    def n_tasks(self) -> int:
+        return len(self.factor)
+
+    @cached_property
+    def own(self) -> Tensor:
+        """(T,) what B has on its diagonal besides Phi Phi': what a task shares with nobody."""
+        return (1 - self.factor.square().sum(-1)).clamp_min(0)
+
+    @property
+    def correlation(self) -> float:
+        pairs = self.factor.sum(0).square().sum() - self.factor.square().sum()
+        return float(pairs / max(1, self.n_tasks * (self.n_tasks - 1)))
+
+    def weaken(self, kept: float) -> LowRankCovariance:
+        return LowRankCovariance(math.sqrt(kept) * self.factor)
 
     def between(self, task: Tensor) -> Tensor:
-        same = (task[:, None] == task).double()
-        return same.mul_(1 - self.correlation).add_(self.correlation)
+        of_rows = self.factor[task]
+        return torch.where(task[:, None] == task, 1.0, of_rows @ of_rows.T)
 
     def apply(self, values: Tensor) -> Tensor:
-        return (1 - self.correlation) * values + self.correlation * values.sum(0)
+        return _times(self.factor, _times(self.factor.T, values)) + _each(self.own, values)
 
     def root(self, values: Tensor) -> Tensor:
-        shared, own = math.sqrt(self.correlation), math.sqrt(1 - self.correlation)
-        return shared * values[:1] + own * values[1:]
+        rank = self.factor.shape[1]
+        return _times(self.factor, values[:rank]) + _each(self.own.sqrt(), values[rank:])
 
     def root_squares(self, values: Tensor) -> Tensor:
-        shared = self.correlation * values.sum(0, keepdim=True)
-        return torch.cat([shared, (1 - self.correlation) * values])
+        return torch.cat([_times(self.factor.square().T, values), _each(self.own, values)])
 
 
 def _times(matrix: Tensor, values: Tensor) -> Tensor:
@@ -111,8 +134,13 @@ def _times(matrix: Tensor, values: Tensor) -> Tensor:
     return product
 
 
+def _each(numbers: Tensor, values: Tensor) -> Tensor:
+    """One number (T,) times the values (T, ...) of each task."""
+    return numbers.to(values).view(-1, *(1,) * (values.dim() - 1)) * values
+
+
 def alike(n_tasks: int, correlation: float) -> TaskCovariance:
-    """Tasks that are all alike, as a table unless they are too many for one."""
-    if n_tasks > MAX_TABLE:
-        return AlikeCovariance(n_tasks, correlation)
+    """Tasks that are all alike, B = (1 - rho) I + rho 11', as a table unless they are too many for one."""
+    if n_tasks > MAX_DENSE:
+        return LowRankCovariance(torch.full((n_tasks, 1), math.sqrt(correlation), dtype=torch.float64))
     return DenseCovariance((1 - correlation) * torch.eye(n_tasks, dtype=torch.float64) + correlation)

@@ -5,30 +5,43 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from vmtl.inference.structure.covariance import AlikeCovariance
-from vmtl.model.mixing import TaskStructure
+from vmtl._utils.cholesky import cholesky
+from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance, TaskCovariance, alike
+from vmtl.model.mixing import MAX_TASKS, TaskStructure
 
 #: v_t at least, in units of the prior variance.
 LEAST_VARIANCE = 1e-3
+#: What a task of many shares with nobody, at least: the inverse of B divides by it.
+LEAST_OWN = 1e-6
+#: Tasks whose weights are looked at together, where there is no table of them.
+PART_TASKS = 500
 
 
-def alike_structure(covariance: AlikeCovariance) -> TaskStructure:
-    """Who learns from whom where everybody learns from everybody: r = (T - 1) rho / (1 + (T - 2) rho)."""
-    n_tasks, rho = covariance.n_tasks, covariance.correlation
-    sharing = torch.full((n_tasks,), (n_tasks - 1) * rho / (1 + (n_tasks - 2) * rho), dtype=torch.float64)
-    return TaskStructure(None, sharing, (1 - rho * sharing).clamp_min(LEAST_VARIANCE), None)
-
-
-def structure_of(covariance: Tensor) -> TaskStructure:
-    """Who learns from whom under B = ``covariance`` (T, T)."""
-    alpha, sharing, variance = conditional(covariance)
-    return TaskStructure(alpha, sharing, variance, covariance)
+def structure_of(covariance: TaskCovariance) -> TaskStructure:
+    """Who learns from whom under B; of thousands of tasks only how much, and the factor that knows from whom."""
+    if isinstance(covariance, DenseCovariance):
+        alpha, sharing, variance = conditional(covariance.matrix)
+        return TaskStructure(alpha, sharing, variance, covariance.matrix)
+    assert isinstance(covariance, LowRankCovariance)
+    has_table = covariance.n_tasks <= MAX_TASKS
+    tables, sharings, variances = [], [], []
+    for some in torch.arange(covariance.n_tasks).split(PART_TASKS):
+        alpha, sharing, variance = conditional_of(covariance, some)
+        tables += [alpha] if has_table else []
+        sharings.append(sharing)
+        variances.append(variance)
+    return TaskStructure(
+        torch.cat(tables) if has_table else None,
+        torch.cat(sharings),
+        torch.cat(variances),
+        None,
+        factor=covariance.factor,
+    )
 
 
 def exchangeable(n_tasks: int, correlation: float) -> TaskStructure:
     """The structure of tasks that are all alike: B = (1 - rho) I + rho 11'."""
-    eye = torch.eye(n_tasks, dtype=torch.float64)
-    return structure_of((1 - correlation) * eye + correlation)
+    return structure_of(alike(n_tasks, correlation))
 
 
 def conditional(covariance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -43,16 +56,41 @@ def conditional(covariance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """
     eye = torch.eye(covariance.shape[-1], dtype=torch.bool)
     precision = torch.linalg.inv(covariance)
-    weights = -precision / precision.diagonal(dim1=-2, dim2=-1).unsqueeze(-1)
-    weights = weights.clamp_min(0).masked_fill(eye, 0.0)
-    total = weights.sum(-1, keepdim=True)
-    even = torch.where(eye, 0.0, 1 / max(1, len(eye) - 1)).to(weights)
-    alpha = torch.where(total > 1e-9, weights / total.clamp_min(1e-9), even)
+    alpha = _mixture(-precision / precision.diagonal(dim1=-2, dim2=-1).unsqueeze(-1), eye)
     shared = (alpha * covariance).sum(-1)  # cov(w_t, u_t)
     spread = torch.einsum("...ti,...ij,...tj->...t", alpha, covariance, alpha)  # var(u_t)
+    return alpha, *_strength(shared, spread)
+
+
+def conditional_of(covariance: LowRankCovariance, some: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The same of ``some`` (S,) of many tasks: alpha (S, T), r (S,) and v (S,).
+
+    With B = Phi Phi' + D, P = D^-1 - Psi Psi' where Psi = D^-1 Phi L^-T, L L' = I + Phi' D^-1 Phi (Woodbury).
+    """
+    factor, own = covariance.factor, covariance.own.clamp_min(LEAST_OWN)
+    scaled = factor / own[:, None]
+    inner = torch.eye(factor.shape[1], dtype=factor.dtype) + factor.T @ scaled
+    half = torch.linalg.solve_triangular(cholesky(inner), scaled.T, upper=False).T  # (T, R) Psi
+    precision = 1 / own - half.square().sum(-1)  # (T,) P_tt
+    itself = some[:, None] == torch.arange(covariance.n_tasks)
+    alpha = _mixture(half[some] @ half.T / precision[some, None], itself)
+    mixed = alpha @ factor  # (S, R)
+    shared = (mixed * factor[some]).sum(-1)
+    return alpha, *_strength(shared, mixed.square().sum(-1) + alpha.square() @ own)
+
+
+def _mixture(weights: Tensor, itself: Tensor) -> Tensor:
+    """alpha (..., S, T) of r_t alpha_ti = ``weights``; even where nobody teaches. ``itself`` (S, T): who one is."""
+    weights = weights.clamp_min(0).masked_fill(itself, 0.0)
+    total = weights.sum(-1, keepdim=True)
+    even = torch.where(itself, 0.0, 1 / max(1, itself.shape[-1] - 1)).to(weights)
+    return torch.where(total > 1e-9, weights / total.clamp_min(1e-9), even)
+
+
+def _strength(shared: Tensor, spread: Tensor) -> tuple[Tensor, Tensor]:
+    """r (...) and v (...) of cov(w_t, u_t) and var(u_t)."""
     sharing = (shared / spread.clamp_min(1e-12)).clamp(0, 1)
-    variance = (1 - 2 * sharing * shared + sharing.square() * spread).clamp_min(LEAST_VARIANCE)
-    return alpha, sharing, variance
+    return sharing, (1 - 2 * sharing * shared + sharing.square() * spread).clamp_min(LEAST_VARIANCE)
 
 
 def resemblance(distances: Tensor) -> Tensor:

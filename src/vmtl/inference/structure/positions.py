@@ -1,19 +1,23 @@
 """Where the tasks lie: their representations compared class by class, with the noise of few rows taken out.
 
 Eq. 9-10 of the paper let a task look at the representations of another one within a class. Here the same question,
-whose representations resemble mine, is answered once for all tasks. The mean representation of a class in a task is
-
-    mu_tc = sum_n weight_n psi_c(y_n) z_n / n_tc,    n_tc = sum_n weight_n psi_c(y_n)^2
-
-where z = ``rows.x`` (n, K); psi = the indicators of the classes, or in a regression 1 and the task's own standardised
-target, so that mu_t2 is how a representation moves with the target. Two tasks are
+whose representations resemble mine, is answered once for all tasks. With mu_tc the mean representation of class c in
+task t and n_tc its rows (``class_means``) two tasks are
 
     D_ti = sum_c p_c (|mu_tc - mu_ic|^2 - v_t / n_tc - v_i / n_ic),    p_c ~ 1 / (v_t / n_tc + v_i / n_ic)
 
 apart, v_t the variance of z within the classes of task t. The mean of few rows is far from everything: what is
 subtracted is the expected square of that noise, so that two tasks of one population are at distance 0 on average,
 however few rows they have. Classes that only one of the two has seen do not count. D is in units of the variance
-within classes.
+within classes. The Gram matrix of the positions is -1/2 J D J, J = I - 1/T.
+
+Many tasks have no table of pairs, and weights p_c of pairs do not factorise; sqrt(n_tc / n_t) sqrt(n_ic / n_i) with
+n_t = sum_c n_tc does, and is p_c wherever both tasks have the same shares of classes. So the Gram matrix is
+
+    G = J (X X' - diag(nu)) J / b,    X_tc = sqrt(n_tc / n_t) (mu_tc - mu_c),    nu_t = sum_c v_t / n_t
+
+with mu_c the mean of a class in all tasks, nu the expected square of the noise again, and b the mean over pairs of
+sum_c sqrt(n_tc n_ic / n_t n_i), which is 1 where all tasks have the same shares. It costs as much as its rows.
 """
 
 from __future__ import annotations
@@ -22,16 +26,16 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
+from vmtl.inference.structure.class_means import ClassCells
+from vmtl.inference.structure.covariance import MAX_DENSE
+from vmtl.inference.structure.leading_axes import leading_axes
+from vmtl.model.mixing import MAX_TASKS
 
-#: Tables of pure noise from which the noise of the distances is known.
-NOISE_DRAWS = 32
-#: Rows whose weight in their own class mean is larger say nothing about the variance within classes.
-MAX_LEVERAGE = 0.9
-#: Rows that a task's own variance must have to count as much as the variance of all tasks.
-PRIOR_ROWS = 5.0
+#: Tables of pure noise from which the noise of the distances is known: at most, at least, and tasks in all of them.
+#: Its edge is the sharper the more tasks there are.
+NOISE_DRAWS, LEAST_DRAWS, DRAWN_TASKS = 32, 4, 8000
 
 
 @dataclass(frozen=True)
@@ -39,16 +43,16 @@ class TaskPositions:
     """Points, one a task, whose squared distances are those of the representations without their noise."""
 
     points: Tensor  # (T, Q), no column where no structure rises above the noise
-    gram: Tensor  # (T, T) the inner products of ``points``
-    noise: Tensor  # (S, T, T) draws of what few rows add to ``gram``
+    noise: Tensor  # (S, T, T) draws of what few rows add to the inner products of ``points``; none of thousands
 
-    def distances(self) -> Tensor:
-        """(T, T) squared distances."""
-        return squared_distances(self.gram)
+    def distances(self, some: Tensor | None = None) -> Tensor:
+        """(T, T) squared distances of all tasks, or of ``some``."""
+        points = self.points if some is None else self.points[some]
+        return squared_distances(points @ points.T)
 
     def draws(self) -> Tensor:
         """(S, T, T) squared distances as other rows of the same tasks might have shown them."""
-        values, vectors = torch.linalg.eigh(self.gram + self.noise)
+        values, vectors = torch.linalg.eigh(self.points @ self.points.T + self.noise)
         gram = (vectors * values.clamp_min(0).unsqueeze(-2)) @ vectors.mT
         return squared_distances(gram)
 
@@ -62,105 +66,111 @@ def squared_distances(gram: Tensor) -> Tensor:
 def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     """Positions from the principal coordinates of D that rise above its noise.
 
-    The Gram matrix -1/2 J D J, J = I - 1/T, is a signal of low rank plus noise. Rows drawn from the residuals, which
-    know nothing of tasks, show how large eigenvalues of pure noise become: below that edge an eigenvector says
-    nothing, above it the eigenvalue l of signal and noise is sqrt(l^2 - edge^2) without the noise, as for a symmetric
-    matrix with independent noise (Benaych-Georges and Nadakuditi, 2011).
+    The Gram matrix is a signal of low rank plus noise. Rows drawn from the residuals, which know nothing of tasks, show
+    how large eigenvalues of pure noise become: below that edge an eigenvector says nothing, above it the eigenvalue l of
+    signal and noise is sqrt(l^2 - edge^2) without the noise, as for a symmetric matrix with independent noise
+    (Benaych-Georges and Nadakuditi, 2011).
     """
-    cells = _Cells.of(rows)
-    gram = cells.gram(rows.x.double())
-    noise = cells.noise_grams(rows.x.double(), seed)
-    largest = torch.linalg.eigvalsh(noise)[:, -1]
-    edge = (largest.mean() + largest.std()).clamp_min(0)
-    values, vectors = torch.linalg.eigh(gram)
-    values, vectors = values.flip(0), vectors.flip(1)
+    cells = ClassCells.of(rows)
+    z = rows.x.double() if rows.n_tasks <= MAX_DENSE else rows.x
+    make = gram_table if rows.n_tasks <= MAX_DENSE else FactoredGram.of
+    draws = min(NOISE_DRAWS, max(LEAST_DRAWS, DRAWN_TASKS // rows.n_tasks))
+    noise, largest = [], []
+    for redrawn in cells.redrawn(z, draws, seed):
+        gram = make(cells, redrawn)
+        largest.append(eigenvectors(gram, seed)[0][0])
+        if rows.n_tasks <= MAX_TASKS:
+            noise.append(gram if isinstance(gram, Tensor) else gram.table())
+    if not largest:
+        nowhere = torch.zeros(rows.n_tasks, 0, dtype=torch.float64)
+        size = rows.n_tasks if rows.n_tasks <= MAX_TASKS else 0
+        return TaskPositions(nowhere, torch.zeros(draws, size, size, dtype=torch.float64))
+    edges = torch.stack(largest)
+    edge = (edges.mean() + edges.std()).clamp_min(0)
+    values, vectors = eigenvectors(make(cells, z), seed)
     signal = values > edge
     kept = (values[signal].square() - edge.square()).sqrt()
-    points = vectors[:, signal] * kept.sqrt()
-    return TaskPositions(points, points @ points.T, noise)
+    table = torch.stack(noise) if noise else torch.zeros(0, 0, 0, dtype=torch.float64)
+    return TaskPositions(vectors[:, signal] * kept.sqrt(), table)
+
+
+def eigenvectors(gram: Tensor | FactoredGram, seed: int) -> tuple[Tensor, Tensor]:
+    """The largest eigenvalues (R,), falling, and their eigenvectors (T, R)."""
+    if not isinstance(gram, Tensor):
+        return leading_axes(gram.apply, gram.n_tasks, seed)
+    values, vectors = torch.linalg.eigh(gram)
+    return values.flip(0), vectors.flip(1)
+
+
+def gram_table(cells: ClassCells, z: Tensor) -> Tensor:
+    """(T, T) -1/2 J D J of the distances D, in units of the variance within classes."""
+    variance, n_tasks = cells.variance(z), len(cells.counts)
+    unit = unit_of(variance, z)
+    if unit is None:
+        return z.new_zeros(n_tasks, n_tasks)
+    distance, precision = z.new_zeros(n_tasks, n_tasks), z.new_zeros(n_tasks, n_tasks)
+    for of_class in cells.means(z):
+        noise = variance[of_class.tasks] / of_class.counts.clamp_min(1e-12)
+        noise = noise[:, None] + noise
+        share = 1 / noise.clamp_min(1e-30)
+        pairs = (of_class.tasks[:, None], of_class.tasks)
+        distance[pairs] += share * (squared_distances(of_class.means @ of_class.means.T) - noise)
+        precision[pairs] += share
+    distance = (distance / precision.clamp_min(1e-30) / unit).fill_diagonal_(0)
+    return -0.5 * _centred(_centred(distance).T)
 
 
 @dataclass(frozen=True)
-class _Cells:
-    """The classes of the tasks: which rows belong to them, and how many."""
+class FactoredGram:
+    """G through what it does."""
 
-    design: Tensor  # (n, C) psi of every row
-    task: Tensor  # (n,)
-    weight: Tensor  # (n,)
-    counts: Tensor  # (T, C) n_tc
+    parts: list[tuple[Tensor, Tensor]]  # of each class: its tasks (M,), and their X (M, K)
+    noise: Tensor  # (T,) nu
+    overlap: float  # b
 
     @classmethod
-    def of(cls, rows: Rows) -> _Cells:
-        weight = rows.weight.double() / rows.unit
-        if rows.is_classification:
-            design = F.one_hot(rows.y, rows.n_classes).double()
-        else:
-            total = _sum(weight[:, None], rows.task, rows.n_tasks)
-            mean = _sum((weight * rows.y.double())[:, None], rows.task, rows.n_tasks) / total
-            target = rows.y.double() - mean[rows.task, 0]
-            scale = (weight @ target.square() / weight.sum()).sqrt().clamp_min(1e-12)
-            design = torch.stack([torch.ones_like(target), target / scale], 1)
-        counts = _sum(weight[:, None] * design.square(), rows.task, rows.n_tasks)
-        return cls(design, rows.task, weight, counts)
+    def of(cls, cells: ClassCells, z: Tensor) -> FactoredGram:
+        variance, total = cells.variance(z), cells.counts.sum(-1).clamp_min(1e-12)
+        unit = unit_of(variance, z)
+        if unit is None:
+            return cls([], torch.zeros_like(variance), 1.0)
+        parts = []
+        for of_class in cells.means(z):
+            share = (of_class.counts / total[of_class.tasks] / unit).sqrt()
+            common = of_class.counts.to(z) @ of_class.means / of_class.counts.sum().clamp_min(1e-12).to(z)
+            parts.append((of_class.tasks, share[:, None].to(z) * (of_class.means - common)))
+        root, n_tasks = (cells.counts / total[:, None]).sqrt(), len(total)
+        overlap = (root.sum(0).square().sum() - root.square().sum()) / (n_tasks * (n_tasks - 1))
+        seen = (cells.counts > 0).sum(-1)
+        return cls(parts, seen * variance / total / unit, max(float(overlap), 1e-6))
 
-    def means(self, z: Tensor) -> Tensor:
-        """(T, C, K) mu_tc."""
-        n_tasks, n_cells = self.counts.shape
-        means = z.new_empty(n_tasks, n_cells, z.shape[1])
-        for c in range(n_cells):  # of (n, K) each, instead of one table of (n, C, K)
-            share = (self.weight * self.design[:, c])[:, None]
-            means[:, c] = _sum(share * z, self.task, n_tasks)
-        return means / self.counts.clamp_min(1e-12)[..., None]
+    @property
+    def n_tasks(self) -> int:
+        return len(self.noise)
 
-    def residuals(self, z: Tensor) -> Tensor:
-        """(n, K) what the means leave."""
-        means, rest = self.means(z), z.clone()
-        for c in range(self.counts.shape[1]):
-            rest -= self.design[:, c, None] * means[self.task, c]
-        return rest
+    def apply(self, values: Tensor) -> Tensor:
+        """G times values (T, k)."""
+        values = _centred(values)
+        total = -self.noise[:, None] * values
+        for tasks, of_tasks in self.parts:
+            inner = of_tasks.T @ values[tasks].to(of_tasks)  # (K, k)
+            total.index_add_(0, tasks, (of_tasks @ inner).double())
+        return _centred(total) / self.overlap
 
-    def variance(self, z: Tensor) -> Tensor:
-        """(T,) v_t, the variance within the classes of a task, drawn towards that of all tasks."""
-        n_tasks = len(self.counts)
-        square = _sum((self.weight * self.residuals(z).square().sum(-1))[:, None], self.task, n_tasks)[:, 0]
-        seen = (self.counts > 0).sum(-1)
-        total = _sum(self.weight[:, None], self.task, n_tasks)[:, 0]
-        freedom = (total - seen).clamp_min(0)
-        common = square.sum() / freedom.sum().clamp_min(1e-12)
-        return (square + PRIOR_ROWS * common) / (freedom + PRIOR_ROWS)
-
-    def gram(self, z: Tensor) -> Tensor:
-        """(T, T) -1/2 J D J of the distances D, in units of the variance within classes."""
-        means, variance = self.means(z), self.variance(z)
-        unit = variance.mean()
-        if unit <= 1e-12 * z.square().sum(-1).mean():  # nothing varies within classes: distances have no unit
-            return z.new_zeros(2 * self.counts.shape[:1])
-        distance, precision = z.new_zeros(2 * self.counts.shape[:1]), z.new_zeros(2 * self.counts.shape[:1])
-        for c in range(self.counts.shape[1]):  # of (T, T) each
-            inner = means[:, c] @ means[:, c].T
-            noise = variance / self.counts[:, c].clamp_min(1e-12)
-            noise = noise[:, None] + noise
-            both = (self.counts[:, c, None] > 0) & (self.counts[:, c] > 0)
-            share = torch.where(both, 1 / noise.clamp_min(1e-30), 0.0)
-            distance += share * (squared_distances(inner) - noise)
-            precision += share
-        distance = (distance / precision.clamp_min(1e-30) / unit).fill_diagonal_(0)
-        centre = torch.eye(len(distance), dtype=z.dtype) - 1 / len(distance)
-        return -0.5 * centre @ distance @ centre
-
-    def noise_grams(self, z: Tensor, seed: int) -> Tensor:
-        """(S, T, T) the same of rows drawn from the residuals of all tasks."""
-        cells = self.counts[self.task].clamp_min(1e-12)  # (n, C)
-        leverage = self.weight * (self.design.square() / cells).sum(-1)  # of a row in its own means
-        usable = (leverage < MAX_LEVERAGE).nonzero().flatten()
-        if not len(usable):
-            return z.new_zeros(NOISE_DRAWS, *(2 * self.counts.shape[:1]))
-        pool = self.residuals(z)[usable] / (1 - leverage[usable, None]).sqrt()
-        generator = torch.Generator().manual_seed(seed)
-        draws = torch.randint(len(pool), (NOISE_DRAWS, len(z)), generator=generator)
-        return torch.stack([self.gram(pool[draw]) for draw in draws])
+    def table(self) -> Tensor:
+        """(T, T)."""
+        total = torch.diag(-self.noise)
+        for tasks, of_tasks in self.parts:
+            total[tasks[:, None], tasks] += (of_tasks @ of_tasks.T).double()
+        return _centred(_centred(total).T) / self.overlap
 
 
-def _sum(values: Tensor, task: Tensor, n_tasks: int) -> Tensor:
-    """Sum of the rows of every task: (n, K) to (T, K)."""
-    return values.new_zeros(n_tasks, values.shape[1]).index_add(0, task, values)
+def unit_of(variance: Tensor, z: Tensor) -> Tensor | None:
+    """The mean of v_t (T,); None where nothing varies within classes, so that distances have no unit."""
+    unit = variance.mean()
+    return None if unit <= 1e-12 * z.square().sum(-1).mean() else unit
+
+
+def _centred(values: Tensor) -> Tensor:
+    """J times values (T, k)."""
+    return values - values.mean(0)

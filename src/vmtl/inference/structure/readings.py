@@ -45,6 +45,22 @@ class Reading:
     log_probability: float  # the same with all numbers integrated out
     curvature: Tensor  # (2, 2) or (4, 4) minus the second derivative in ``numbers``
 
+    @property
+    def kept(self) -> Tensor:
+        """(T,) e_t, what each task keeps to itself."""
+        return self.numbers[0].exp() + self.apart
+
+    def of_all(self, known: Tensor, n_tasks: int) -> Reading:
+        """The same of ``n_tasks`` tasks, of which this one has only looked at ``known`` (K,).
+
+        A task that was not looked at stands apart as those that were do on average: exp(-o_t) = their mean.
+        """
+        if len(known) == n_tasks:
+            return self
+        apart = self.apart.new_full((n_tasks,), -float(torch.exp(-self.apart).mean().log()))
+        apart[known] = self.apart
+        return replace(self, apart=apart)
+
     def covariance(self, distances: Tensor, numbers: Tensor | None = None) -> Tensor:
         """B (T, T) of tasks at these squared distances, or (S, T, T) with draws of the ``numbers`` (S, 4)."""
         return task_covariance(self.numbers if numbers is None else numbers, self.apart, distances)

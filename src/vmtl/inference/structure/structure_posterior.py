@@ -21,18 +21,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
-from vmtl.data.subsampling import subsample_rows
-from vmtl.inference.structure.covariance import AlikeCovariance, DenseCovariance, TaskCovariance, alike
+from vmtl.data.subsampling import subsample_evenly, subsample_rows
+from vmtl.inference.structure.covariance import MAX_DENSE, DenseCovariance, TaskCovariance, alike
 from vmtl.inference.structure.evidence import Targets
-from vmtl.inference.structure.mixing_weights import alike_structure, conditional, resemblance, structure_of
+from vmtl.inference.structure.mixing_weights import conditional, resemblance, structure_of
 from vmtl.inference.structure.positions import TaskPositions, infer_positions
 from vmtl.inference.structure.readings import Reading, read_structure
+from vmtl.inference.structure.smooth_kernel import average_covariance
 from vmtl.model.mixing import TaskStructure
 
-#: Most rows whose targets are looked at, and most whose representations are.
-MAX_ROWS, POSITION_ROWS = 500, 2000
-#: Most tasks whose positions are told apart; more of them count as alike.
-MAX_PLACED = 300
+#: Most rows whose targets are looked at; most whose representations are, or so many of each task.
+MAX_ROWS, POSITION_ROWS, TASK_ROWS = 500, 2000, 20
 #: Quantiles of the draws between which an interval lies: 90 % of them.
 INTERVAL = (0.05, 0.95)
 
@@ -55,12 +54,11 @@ class StructurePosterior:
         One draw is a reading by its probability, its numbers, and distances as other rows of the same tasks would
         have shown them. Few rows make wide intervals about an even map, many rows narrow ones: unknown is not flat.
         """
-        covariance = self.covariance.weaken(kept)
-        if isinstance(covariance, AlikeCovariance):
-            return alike_structure(covariance)
-        assert isinstance(covariance, DenseCovariance)
-        structure = structure_of(covariance.matrix)
-        if self.positions is None or self.share is None or structure.alpha is None:
+        structure = structure_of(self.covariance.weaken(kept))
+        if self.positions is None or self.share is None:
+            return structure
+        structure = replace(structure, positions=self.positions.points)
+        if structure.alpha is None:
             return structure
         distances = self.positions.draws()  # (S, T, T)
         generator = torch.Generator().manual_seed(seed)
@@ -75,7 +73,6 @@ class StructurePosterior:
         return replace(
             structure,
             beta=beta,
-            positions=self.positions.points,
             alpha_interval=_interval(alpha, structure.alpha),
             beta_interval=_interval(resemblance(distances), beta),
             sharing_interval=_interval(sharing, structure.sharing),
@@ -87,32 +84,58 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> Structur
     rows = rows.cpu()
     if relatedness == "independent" or rows.n_tasks == 1:
         return StructurePosterior(alike(rows.n_tasks, 0.0))
-    if relatedness == "uniform" or not 3 <= rows.n_tasks <= MAX_PLACED:
+    if relatedness == "uniform" or rows.n_tasks < 3:
         return StructurePosterior(alike(rows.n_tasks, _common_correlation(rows, seed)))
-    positions = infer_positions(rows.take(subsample_rows(rows, POSITION_ROWS, seed)), seed)
-    distances = positions.distances()
-    readings = read_structure(_some_targets(rows, seed), distances)
+    limit = max(POSITION_ROWS, TASK_ROWS * rows.n_tasks)
+    positions = infer_positions(rows.take(subsample_evenly(rows.task, limit, seed)), seed)
+    some, known = _some_tasks(rows, seed, pair_by_pair(positions.points, seed))
+    readings = read_structure(Targets.of(some), positions.distances(known))
+    readings = [reading.of_all(known, rows.n_tasks) for reading in readings]
     share = torch.tensor([reading.log_probability for reading in readings], dtype=torch.float64).softmax(0)
     if relatedness == "most probable":
         share = F.one_hot(share.argmax(), len(share)).double()
-    covariance = torch.stack([reading.covariance(distances) for reading in readings])
-    average = DenseCovariance(torch.tensordot(share, covariance, 1))
-    return StructurePosterior(average, positions, tuple(readings), share)
+    return StructurePosterior(_average(readings, share, positions), positions, tuple(readings), share)
+
+
+def _average(readings: list[Reading], share: Tensor, positions: TaskPositions) -> TaskCovariance:
+    """The average of the readings' B, as a table or of many tasks as a factor."""
+    if len(positions.points) > MAX_DENSE:
+        return average_covariance(readings, share, positions.points)
+    distances = positions.distances()
+    tables = torch.stack([reading.covariance(distances) for reading in readings])
+    return DenseCovariance(torch.tensordot(share, tables, 1))
 
 
 def _common_correlation(rows: Rows, seed: int) -> float:
     """rho of tasks that are all alike, from some of them."""
-    some = rows.take(subsample_rows(rows, MAX_ROWS, seed))
-    known, task = some.task.unique(return_inverse=True)
-    some = replace(some, task=task, n_tasks=len(known))
+    some, known = _some_tasks(rows, seed)
     nowhere = torch.zeros(len(known), len(known), dtype=torch.float64)
     reading = read_structure(Targets.of(some), nowhere, most=1)[0]
     return DenseCovariance(reading.covariance(nowhere)).correlation
 
 
-def _some_targets(rows: Rows, seed: int) -> Targets:
-    rows = rows.cpu()
-    return Targets.of(rows.take(subsample_rows(rows, MAX_ROWS, seed)))
+def _some_tasks(rows: Rows, seed: int, turns: Tensor | None = None) -> tuple[Rows, Tensor]:
+    """Rows whose targets are looked at, with their tasks numbered anew, and which tasks these are (K,)."""
+    some = rows.take(subsample_rows(rows, MAX_ROWS, seed, turns))
+    known, task = some.task.unique(return_inverse=True)
+    return replace(some, task=task, n_tasks=len(known)), known
+
+
+def pair_by_pair(points: Tensor, seed: int) -> Tensor:
+    """(T,) the turn of every task at ``points`` (T, Q): one at random, then the nearest to it, then another one.
+
+    How likeness falls with distance shows where tasks are near, and few of many at random need not be.
+    """
+    left = torch.randperm(len(points), generator=torch.Generator().manual_seed(seed))
+    taken: list[int] = []
+    while len(left) > 1 and len(taken) < MAX_ROWS:  # more are never asked for
+        first, left = left[0], left[1:]
+        nearest = int((points[left] - points[first]).square().sum(-1).argmin())
+        taken += [int(first), int(left[nearest])]
+        left = torch.cat([left[:nearest], left[nearest + 1 :]])
+    turns = torch.empty(len(points), dtype=torch.long)
+    turns[torch.cat([torch.tensor(taken, dtype=torch.long), left])] = torch.arange(len(points))
+    return turns
 
 
 def _interval(draws: Tensor, value: Tensor) -> Tensor:

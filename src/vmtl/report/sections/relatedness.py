@@ -11,10 +11,11 @@ from vmtl._utils.messages import counted
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.report.arrows import Control, arrows
 from vmtl.report.finding import Finding, read_model, strengths
+from vmtl.report.many_tasks import MOST_MAPPED, read_crowd
 from vmtl.report.plots import relatedness as related
 from vmtl.report.plots.svg import Picture, draw
 from vmtl.report.sections.section import Section
-from vmtl.report.sheets import arrow_sheet, worth_sheet
+from vmtl.report.sheets import arrow_sheet, crowd_sheet, worth_sheet
 from vmtl.report.style import name_height
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def relatedness_section(
     model: BaseMultiTask, control: Control | None, worth: Mapping[str, float] | None = None
 ) -> Section | None:
     """Who learns from whom, how sure that is, and what it looks like where there is nothing to learn."""
+    if len(model.tasks_) > MOST_MAPPED:
+        return _crowd_section(model, worth)
     finding = read_model(model, control)
     if finding is None:
         return None
@@ -54,6 +57,19 @@ def relatedness_section(
     sheets = (arrow_sheet(finding, strengths(model), control), *([worth_sheet(worth)] if worth is not None else []))
     fold = "" if tells else "All weights" + (" and the control" if control is not None else "")
     return Section("relatedness", "Who learns from whom?", tuple(words), tuple(pictures), sheets, lines, fold)
+
+
+def _crowd_section(model: BaseMultiTask, worth: Mapping[str, float] | None) -> Section | None:
+    """The same of hundreds of tasks, without a map: where they lie, and the first teacher of some."""
+    crowd = read_crowd(model)
+    if crowd is None:
+        return None
+    words = [crowd.sentence(), "The table has some of the tasks; model.teachers(task) has each of them."]
+    if worth is not None:
+        words.append(_worth_words(worth))
+    sheets = (crowd_sheet(crowd, strengths(model)), *([worth_sheet(worth)] if worth is not None else []))
+    pictures = tuple(_structure_pictures(model))
+    return Section("relatedness", "Who learns from whom?", tuple(words), pictures, sheets)
 
 
 def _explanation(finding: Finding) -> list[str]:
@@ -100,16 +116,17 @@ def _structure_pictures(model: BaseMultiTask) -> list[Picture]:
             lambda ax: related.plot_sharing(model.sharing_, interval, ax),
             height=0.9 + 0.26 * min(len(of_tasks), related.MOST_STRENGTHS),
             title="How strongly each task follows the others",
-            caption=_sharing_caption(positions, len(of_tasks)),
+            caption=_sharing_caption(positions, len(of_tasks), interval is not None),
             alt="Strengths r: " + "; ".join(f"{task} {value}" for task, value in [*of_tasks.items()][:12]) + ".",
         ),
     ]
 
 
-def _sharing_caption(positions: pd.DataFrame, n_tasks: int) -> str:
+def _sharing_caption(positions: pd.DataFrame, n_tasks: int, has_ends: bool) -> str:
     nowhere = "" if positions.shape[1] else " By their representations no task stands out from the others."
     cut = f" The {related.MOST_STRENGTHS} weakest are shown." if n_tasks > related.MOST_STRENGTHS else ""
-    return f"A dot is the strength r of a task, its line the 90 % interval.{cut}{nowhere}"
+    ends = ", its line the 90 % interval" if has_ends else ""
+    return f"A dot is the strength r of a task{ends}.{cut}{nowhere}"
 
 
 def _position_picture(positions: pd.DataFrame) -> Picture:

@@ -20,6 +20,7 @@ class Hyperparameters:
     correlation : rho, of the weights of two tasks that are alike.
     scale : s0, the prior deviation of the logits, or of the standardised target.
     unit : the deviation of w . z, which the features have, so that outputs of deviation s0 are s0 / unit w . z.
+    decay : gamma, how fast likeness falls with the squared distance of two tasks' positions.
     task_level : tau, the prior deviation of what a task adds to the level of all.
     noise : deviation of the noise of a row of weight 1 in units of the standardised target, before it is calibrated
         for each task.
@@ -37,6 +38,7 @@ class Hyperparameters:
     correlation: float | None = None
     scale: float | None = None
     unit: float | None = None
+    decay: float | None = None
     task_level: float | None = None
     noise: float | None = None
     logit_scale: float | None = None

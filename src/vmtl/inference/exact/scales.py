@@ -27,21 +27,22 @@ from vmtl.inference.exact.laplace import left_out_log_likelihood, log_evidence, 
 from vmtl.inference.exact.output_prior import SHARED_LEVEL, Dual, OutputPrior
 from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.structure.covariance import TaskCovariance
+from vmtl.inference.structure.structure_posterior import StructurePosterior
 
 
 class ScaleBelief(NamedTuple):
-    """Centre and deviation of log s, log tau and logit m before any row is seen."""
+    """Centre and deviation of log s, log tau, logit m and log gamma before any row is seen."""
 
-    centre: tuple[float, float, float]
-    deviation: tuple[float, float, float]
+    centre: tuple[float, float, float, float]
+    deviation: tuple[float, float, float, float]
 
 
 #: Of the logits of two classes and of more; and of targets in units of their noise.
-TWO_CLASSES = ScaleBelief((math.log(0.6), math.log(0.3), 2.2), (0.8, 1.0, 1.0))
-MANY_CLASSES = ScaleBelief((math.log(1.5), math.log(0.3), 2.2), (1.0, 1.0, 1.0))
-TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2), (1.2, 1.2, 1.0))
-#: Step of the lattice in log s, log tau and logit m.
-STEP = (0.5, 1.0, 1.0)
+TWO_CLASSES = ScaleBelief((math.log(0.6), math.log(0.3), 2.2, 0.0), (0.8, 1.0, 1.0, 2.0))
+MANY_CLASSES = ScaleBelief((math.log(1.5), math.log(0.3), 2.2, 0.0), (1.0, 1.0, 1.0, 2.0))
+TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2, 0.0), (1.2, 1.2, 1.0, 2.0))
+#: Step of the lattice in log s, log tau, logit m and log gamma.
+STEP = (0.5, 1.0, 1.0, 1.0)
 #: Nats below the best point up to which a point's neighbours are looked at, and most points.
 DEPTH, MAX_POINTS = 1.5, 50
 #: Steps from the centre of the belief at most at which the search begins.
@@ -58,6 +59,7 @@ class Place(NamedTuple):
     scale: int
     level: int
     strength: int
+    decay: int
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class ScalePoint:
 
     prior: OutputPrior
     strength: float  # m
+    decay: float  # gamma
     noise: float  # deviation of a regression's noise; 1 of a classifier
     log_density: float  # log evidence + log belief
     solution: Tensor  # (n, C) a = K^-1 f
@@ -91,6 +94,22 @@ class ScalePosterior:
         return self.mean(lambda point: point.strength)
 
     @property
+    def decay(self) -> float:
+        """gamma."""
+        return self.mean(lambda point: point.decay)
+
+    def draw_sharing(self, draws: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """(S,) draws of m, and of gamma."""
+        which = torch.multinomial(self.probability, draws, replacement=True, generator=generator)
+        numbers = torch.tensor([(point.strength, point.decay) for point in self.points], dtype=torch.float64)[which]
+        return numbers[:, 0], numbers[:, 1]
+
+    def most_probable(self) -> ScalePosterior:
+        """The best point alone."""
+        best = int(self.probability.argmax())
+        return ScalePosterior(self.dual, [self.points[best]], torch.ones(1, dtype=torch.float64))
+
+    @property
     def noise(self) -> float:
         return self.mean(lambda point: point.noise)
 
@@ -111,27 +130,28 @@ class ScalePosterior:
         return Solution(weights, torch.stack(residuals).sum(0) if residuals else None)
 
 
-def infer_scales(rows: Rows, covariance: TaskCovariance, unit: float, start: float) -> ScalePosterior:
-    """The posterior of the numbers under B = ``covariance``.
+def infer_scales(rows: Rows, structure: StructurePosterior, unit: float, start: float) -> ScalePosterior:
+    """The posterior of the numbers, given who is like whom.
 
     unit : deviation of w . z, which the features have; start : s to begin at.
     """
     dual, belief = Dual.of(rows), belief_of(rows)
     weigh = _Classifier(dual) if rows.is_classification else _Regression(dual)
-    shares = covariance.correlation > 0
+    shares = structure.at(1.0, 0.0).correlation > 0
     alone = not shares and dual.n_tasks > 1  # then levels are nobody else's business, too
 
     def evaluate(place: Place, near: ScalePoint | None) -> ScalePoint:
         numbers = [c + step * i for c, step, i in zip(belief.centre, STEP, place, strict=True)]
         strength = 1 / (1 + math.exp(-numbers[2])) if shares else 1.0
         levels = (SHARED_LEVEL, NOTHING) if alone else (math.exp(numbers[1]), SHARED_LEVEL)
-        prior = OutputPrior(covariance.weaken(strength), math.exp(numbers[0]) / unit, *levels)
+        decay = math.exp(numbers[3])
+        prior = OutputPrior(structure.at(strength, decay), math.exp(numbers[0]) / unit, *levels)
         surprise = sum((step * i / d) ** 2 for step, i, d in zip(STEP, place, belief.deviation, strict=True))
-        return weigh(prior, strength, 0.5 * surprise, near)
+        return weigh(prior, (strength, decay), 0.5 * surprise, near)
 
-    free = Place(1, 0 if alone or dual.n_tasks == 1 else 1, 1 if shares else 0)
+    free = Place(1, 0 if alone or dual.n_tasks == 1 else 1, 1 if shares else 0, 1 if structure.is_placed else 0)
     far = round((math.log(start) - belief.centre[0]) / STEP[0])
-    begin = Place(min(max(far, -FARTHEST), FARTHEST), 0, 0)
+    begin = Place(min(max(far, -FARTHEST), FARTHEST), 0, 0, 0)
     points = explore(begin, free, evaluate)
     density = torch.tensor([point.log_density for point in points], dtype=torch.float64)
     probability = density.softmax(0)
@@ -180,13 +200,15 @@ class _Classifier:
     def __init__(self, dual: Dual) -> None:
         self.dual = dual
 
-    def __call__(self, prior: OutputPrior, strength: float, surprise: float, near: ScalePoint | None) -> ScalePoint:
+    def __call__(
+        self, prior: OutputPrior, sharing: tuple[float, float], surprise: float, near: ScalePoint | None
+    ) -> ScalePoint:
         dual, kernel = self.dual, prior.kernel(self.dual.gram, self.dual.task)
         start = None if near is None else near.solution
         mode = posterior_mode(kernel, dual.y, dual.n_classes, dual.weight, start)
         explain = log_evidence if dual.n_classes == 2 else left_out_log_likelihood
         value = explain(kernel, mode, dual.y, dual.weight)
-        return ScalePoint(prior, strength, 1.0, value - surprise, mode.solution, None)
+        return ScalePoint(prior, *sharing, 1.0, value - surprise, mode.solution, None)
 
 
 class _Regression:
@@ -196,7 +218,9 @@ class _Regression:
         self.dual = dual
         self.unit = float(dual.weight.square().sum() / dual.weight.sum())
 
-    def __call__(self, prior: OutputPrior, strength: float, surprise: float, near: ScalePoint | None) -> ScalePoint:
+    def __call__(
+        self, prior: OutputPrior, sharing: tuple[float, float], surprise: float, near: ScalePoint | None
+    ) -> ScalePoint:
         dual, y = self.dual, self.dual.y.double()
         weight = dual.weight / self.unit
         covariance = prior.kernel(dual.gram, dual.task)
@@ -210,7 +234,7 @@ class _Regression:
         found = OutputPrior(prior.covariance, u * prior.scale, u * prior.task_level, u * prior.shared_level)
         return ScalePoint(
             found,
-            strength,
+            *sharing,
             u * self.unit**0.5,
             evidence - surprise,
             solution[:, None] / square,

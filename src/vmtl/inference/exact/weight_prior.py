@@ -11,7 +11,13 @@ from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_regression
 from vmtl.inference.exact.scales import ScalePosterior, infer_scales
 from vmtl.inference.features.kernel_selection import KernelSelection
-from vmtl.inference.structure.structure_posterior import Relatedness, StructurePosterior, infer_structure
+from vmtl.inference.structure.covariance import TaskCovariance
+from vmtl.inference.structure.structure_posterior import (
+    KnownCovariance,
+    Relatedness,
+    StructurePosterior,
+    infer_structure,
+)
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows on which scales are inferred, of two classes or a regression; of more classes, rows cubed times classes.
@@ -29,6 +35,7 @@ class WeightPrior:
     scale: float  # s0, the prior deviation of the slopes' part of the outputs
     noise: float  # deviation of a regression's noise; 1 of a classifier
     task_level: float | None = None  # tau, where it was inferred
+    decay: float | None = None  # gamma, where tasks have positions
 
 
 @dataclass(frozen=True)
@@ -41,25 +48,41 @@ class ExactPrior(WeightPrior):
 
 def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> ExactPrior:
     """The prior of the weights of the feature rows: its structure, then its scales."""
-    return infer_prior_under(infer_structure(rows, relatedness, seed), rows, kernel, seed)
+    structure = infer_structure(rows, relatedness, seed)
+    scales = infer_scales_under(structure, rows, kernel, seed)
+    if relatedness == "most probable":
+        scales = scales.most_probable()
+    return exact_prior(structure, scales, kernel, seed)
 
 
-def infer_prior_under(posterior: StructurePosterior, rows: Rows, kernel: KernelSelection, seed: int) -> ExactPrior:
-    """The same where the structure is known but for its strength: the scales, from some of the rows."""
-    covariance = posterior.covariance
+def infer_prior_under(covariance: TaskCovariance, rows: Rows, kernel: KernelSelection, seed: int) -> ExactPrior:
+    """The same where B = ``covariance`` is known but for its strength."""
+    structure = KnownCovariance(covariance)
+    return exact_prior(structure, infer_scales_under(structure, rows, kernel, seed), kernel, seed)
+
+
+def infer_scales_under(structure: StructurePosterior, rows: Rows, kernel: KernelSelection, seed: int) -> ScalePosterior:
+    """The scales given who is like whom, from some of the rows."""
     rows = rows.cpu()
     limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else MAX_ROWS
-    some, unit = rows.take(subsample_rows(rows, limit, seed)), kernel.feature_scale
+    some = rows.take(subsample_rows(rows, limit, seed))
     # the kernel's noise is that of a row of weight 1, the scales' that of a row that counts as one
     start = kernel.signal_to_noise * (1.0 if rows.is_classification else rows.unit**0.5)
-    scales = infer_scales(some, covariance, unit, start)
-    outputs = scales.prior(covariance.weaken(scales.strength))
+    return infer_scales(some, structure, kernel.feature_scale, start)
+
+
+def exact_prior(
+    structure: StructurePosterior, scales: ScalePosterior, kernel: KernelSelection, seed: int
+) -> ExactPrior:
+    """One prior in the middle of all that is probable."""
+    outputs = scales.prior(structure.at(scales.strength, scales.decay))
     return ExactPrior(
-        posterior.structure(scales.strength, seed),
+        structure.structure(scales, seed),
         outputs.covariance.correlation,
-        outputs.scale * unit,
+        outputs.scale * kernel.feature_scale,
         scales.noise,
         outputs.task_level,
+        scales.decay if structure.is_placed else None,
         outputs=outputs,
         scales=scales,
     )

@@ -38,7 +38,6 @@ from vmtl.inference.recipes.steps import (
     relatedness_of,
 )
 from vmtl.inference.structure.covariance import DenseCovariance
-from vmtl.inference.structure.structure_posterior import StructurePosterior
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.run import Callbacks, record_terms, train_model
@@ -110,7 +109,7 @@ def learn_covariance(
     for _ in range(ROUNDS):
         tensor_normal.update(model.weights())
         covariance = tensor_normal.covariance.double().cpu().clone()
-        prior = infer_prior_under(StructurePosterior(DenseCovariance(covariance)), rows, kernel, seed)
+        prior = infer_prior_under(DenseCovariance(covariance), rows, kernel, seed)
         if float((covariance - before).abs().max()) < SETTLED:
             break
         before = covariance

@@ -101,6 +101,7 @@ def gather_hyperparameters(
         correlation=prior.correlation if infers_sharing else None,
         scale=prior.scale if settings.logit_scale is None else None,
         unit=kernel.feature_scale if has_kernel else None,
+        decay=prior.decay if infers_sharing else None,
         task_level=prior.task_level,
         noise=None if model.is_classification else prior.noise,
         logit_scale=float(model.logit_scale),

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from vmtl.inference.structure.covariance import LowRankCovariance
-from vmtl.inference.structure.readings import Reading
 
 #: Most tasks that stand for all others, and what may be left unexplained of a task's 1.
 MAX_LANDMARKS, UNEXPLAINED = 64, 0.01
@@ -33,18 +32,10 @@ def kernel_factor(points: Tensor, gamma: float) -> Tensor:
     return factor
 
 
-def average_covariance(readings: list[Reading], share: Tensor, points: Tensor) -> LowRankCovariance:
-    """The average of the readings' B with probabilities ``share`` (R,) of tasks at ``points`` (T, Q).
-
-    Every B is diag(exp(-e_t)) (1 - h + h k) diag(exp(-e_t)) with 1 on the diagonal, so their factors stand side by side.
-    """
-    parts = []
-    for reading, probability in zip(readings, share.tolist(), strict=True):
-        if probability < LEAST_SHARE:
-            continue
-        factor = points.new_ones(len(points), 1)
-        if len(reading.numbers) > 2:
-            gamma, h = float(reading.numbers[2].exp()), reading.numbers[3].sigmoid()
-            factor = torch.cat([(1 - h).sqrt() * factor, h.sqrt() * kernel_factor(points, gamma)], 1)
-        parts.append(probability**0.5 * torch.exp(-reading.kept)[:, None] * factor)
-    return LowRankCovariance.orthogonal(torch.cat(parts, 1))
+def placed_covariance(apart: Tensor, share: Tensor, points: Tensor, decay: float) -> LowRankCovariance:
+    """B_ti = exp(-o_t - o_i) k_ti of tasks at ``points`` (T, Q), the average of readings with probabilities ``share``
+    (R,) and o = ``apart`` (R, T): their factors stand side by side."""
+    kernel = kernel_factor(points, decay)
+    likely = share > LEAST_SHARE
+    kept = share[likely].sqrt()[:, None] * torch.exp(-apart[likely])  # (R, T)
+    return LowRankCovariance.orthogonal(torch.cat([of_reading[:, None] * kernel for of_reading in kept], 1))

@@ -6,15 +6,21 @@ Given everybody else, the weights of task t are
 
 where B (T, T) is the covariance of one weight across tasks. That is the prior of Eq. 6, with mixing weights that come
 out of one joint law of all tasks instead of being parameters of their own: alpha is what B says, and B is what
-predictions are made with. The paper draws alpha by the Gumbel-Softmax, because nobody knows from whom a task should
-learn; here that uncertainty is over three readings of the tasks and their numbers (``readings``): B is their
-average, and alpha has intervals. Later steps see the result only.
+predictions are made with,
+
+    B_ti = m exp(-o_t - o_i - gamma |p_t - p_i|^2),    B_tt = 1
+
+The paper draws alpha by the Gumbel-Softmax, because nobody knows from whom a task should learn. Here that uncertainty
+is over where the tasks lie (p, ``positions``), who stands apart (o, ``readings``), how strongly they share (m) and how
+fast likeness falls with distance (gamma). Of the last two this room only knows what B would be: the likelihood of the
+model itself decides on them (``vmtl.inference.exact.scales``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cached_property
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -26,8 +32,8 @@ from vmtl.inference.structure.covariance import MAX_DENSE, DenseCovariance, Task
 from vmtl.inference.structure.evidence import Targets
 from vmtl.inference.structure.mixing_weights import conditional, resemblance, structure_of
 from vmtl.inference.structure.positions import TaskPositions, infer_positions
-from vmtl.inference.structure.readings import Reading, read_structure
-from vmtl.inference.structure.smooth_kernel import average_covariance
+from vmtl.inference.structure.readings import read_structure
+from vmtl.inference.structure.smooth_kernel import placed_covariance
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows whose targets are looked at; most whose representations are, or so many of each task.
@@ -35,86 +41,129 @@ MAX_ROWS, POSITION_ROWS, TASK_ROWS = 500, 2000, 20
 #: Quantiles of the draws between which an interval lies: 90 % of them.
 INTERVAL = (0.05, 0.95)
 
-#: What may be shared: nothing; the same with every task; as the most probable reading of the tasks says; or their mean.
+#: What may be shared: nothing; the same with every task; as the most probable structure says; or all that is probable.
 Relatedness = Literal["independent", "uniform", "most probable", "averaged"]
 
 
+class Sharing(Protocol):
+    """How strongly tasks share, m, and how fast likeness falls with distance, gamma, as far as the rows tell them."""
+
+    @property
+    def strength(self) -> float: ...
+
+    @property
+    def decay(self) -> float: ...
+
+    def draw_sharing(self, draws: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """(S,) draws of m, and of gamma."""
+
+
+class StructurePosterior(Protocol):
+    """What the rows say about who is like whom, before strength and decay are known."""
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether gamma matters."""
+
+    def at(self, strength: float, decay: float) -> TaskCovariance:
+        """B of the strength m and the decay gamma."""
+
+    def structure(self, sharing: Sharing, seed: int) -> TaskStructure:
+        """Who learns from whom under B in the middle of what is probable; with intervals where there are positions."""
+
+
 @dataclass(frozen=True)
-class StructurePosterior:
-    """What the rows say about the structure of the tasks, before its strength is chosen."""
+class KnownCovariance:
+    """B is known but for its strength."""
 
-    covariance: TaskCovariance  # B, the average of the readings
-    positions: TaskPositions | None = None
-    readings: tuple[Reading, ...] = ()
-    share: Tensor | None = None  # (R,) the probabilities of the readings
+    covariance: TaskCovariance
 
-    def structure(self, kept: float = 1.0, seed: int = 0) -> TaskStructure:
-        """Who learns from whom under m B + (1 - m) I, m = ``kept``; with intervals where there are positions.
+    @property
+    def is_placed(self) -> bool:
+        return False
 
-        One draw is a reading by its probability, its numbers, and distances as other rows of the same tasks would
-        have shown them. Few rows make wide intervals about an even map, many rows narrow ones: unknown is not flat.
-        """
-        structure = structure_of(self.covariance.weaken(kept))
-        if self.positions is None or self.share is None:
-            return structure
+    def at(self, strength: float, decay: float) -> TaskCovariance:
+        return self.covariance.weaken(strength)
+
+    def structure(self, sharing: Sharing, seed: int) -> TaskStructure:
+        return structure_of(self.at(sharing.strength, sharing.decay))
+
+
+@dataclass(frozen=True)
+class PlacedTasks:
+    """Tasks with positions, some of which may stand apart."""
+
+    positions: TaskPositions
+    apart: Tensor  # (R, T) o_t in each reading
+    share: Tensor  # (R,) the probabilities of the readings
+
+    @property
+    def is_placed(self) -> bool:
+        return self.positions.points.shape[1] > 0
+
+    @cached_property
+    def _together(self) -> Tensor:
+        """(T, T) exp(-o_t - o_i), the average of the readings."""
+        kept = torch.exp(-self.apart)
+        return torch.einsum("r,rt,ri->ti", self.share, kept, kept)
+
+    def at(self, strength: float, decay: float) -> TaskCovariance:
+        points = self.positions.points
+        if len(points) > MAX_DENSE:
+            return placed_covariance(self.apart, self.share, points, decay).weaken(strength)
+        return DenseCovariance(_table(self._together, self.positions.distances(), strength, decay))
+
+    def structure(self, sharing: Sharing, seed: int) -> TaskStructure:
+        """One draw is a reading by its probability, strength and decay by theirs, and distances as other rows of the
+        same tasks would have shown them. Few rows make wide intervals about an even map, many rows narrow ones:
+        unknown is not flat."""
+        structure = structure_of(self.at(sharing.strength, sharing.decay))
         structure = replace(structure, positions=self.positions.points)
         if structure.alpha is None:
             return structure
         distances = self.positions.draws()  # (S, T, T)
         generator = torch.Generator().manual_seed(seed)
-        which = torch.multinomial(self.share, len(distances), replacement=True, generator=generator)
-        parts = []
-        for number, reading in enumerate(self.readings):
-            drawn = distances[which == number]
-            parts.append(reading.covariance(drawn, reading.draw(len(drawn), generator)))
-        eye = torch.eye(len(structure.sharing), dtype=torch.float64)
-        alpha, sharing, _ = conditional(kept * torch.cat(parts) + (1 - kept) * eye)
+        reading = torch.multinomial(self.share, len(distances), replacement=True, generator=generator)
+        strength, decay = sharing.draw_sharing(len(distances), generator)
+        kept = torch.exp(-self.apart[reading])  # (S, T)
+        together = kept[:, :, None] * kept[:, None]
+        drawn = _table(together, distances, strength[:, None, None], decay[:, None, None])
+        alpha, strengths, _ = conditional(drawn)
         beta = resemblance(self.positions.distances())
         return replace(
             structure,
             beta=beta,
             alpha_interval=_interval(alpha, structure.alpha),
             beta_interval=_interval(resemblance(distances), beta),
-            sharing_interval=_interval(sharing, structure.sharing),
+            sharing_interval=_interval(strengths, structure.sharing),
         )
+
+
+def _table(together: Tensor, distances: Tensor, strength: float | Tensor, decay: float | Tensor) -> Tensor:
+    """B (..., T, T)."""
+    between = strength * together * torch.exp(-decay * distances)
+    return torch.where(torch.eye(distances.shape[-1], dtype=torch.bool), 1.0, between)
 
 
 def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> StructurePosterior:
     """The structure of the tasks of the feature rows."""
     rows = rows.cpu()
     if relatedness == "independent" or rows.n_tasks == 1:
-        return StructurePosterior(alike(rows.n_tasks, 0.0))
+        return KnownCovariance(alike(rows.n_tasks, 0.0))
     if relatedness == "uniform" or rows.n_tasks < 3:
-        return StructurePosterior(alike(rows.n_tasks, _common_correlation(rows, seed)))
+        return KnownCovariance(alike(rows.n_tasks, 1.0))
     limit = max(POSITION_ROWS, TASK_ROWS * rows.n_tasks)
     positions = infer_positions(rows.take(subsample_evenly(rows.task, limit, seed)), seed)
     some, known = _some_tasks(rows, seed, pair_by_pair(positions.points, seed))
     readings = read_structure(Targets.of(some), positions.distances(known))
-    readings = [reading.of_all(known, rows.n_tasks) for reading in readings]
     share = torch.tensor([reading.log_probability for reading in readings], dtype=torch.float64).softmax(0)
     if relatedness == "most probable":
         share = F.one_hot(share.argmax(), len(share)).double()
-    return StructurePosterior(_average(readings, share, positions), positions, tuple(readings), share)
+    apart = torch.stack([reading.of_all(known, rows.n_tasks).apart for reading in readings])
+    return PlacedTasks(positions, apart, share)
 
 
-def _average(readings: list[Reading], share: Tensor, positions: TaskPositions) -> TaskCovariance:
-    """The average of the readings' B, as a table or of many tasks as a factor."""
-    if len(positions.points) > MAX_DENSE:
-        return average_covariance(readings, share, positions.points)
-    distances = positions.distances()
-    tables = torch.stack([reading.covariance(distances) for reading in readings])
-    return DenseCovariance(torch.tensordot(share, tables, 1))
-
-
-def _common_correlation(rows: Rows, seed: int) -> float:
-    """rho of tasks that are all alike, from some of them."""
-    some, known = _some_tasks(rows, seed)
-    nowhere = torch.zeros(len(known), len(known), dtype=torch.float64)
-    reading = read_structure(Targets.of(some), nowhere, most=1)[0]
-    return DenseCovariance(reading.covariance(nowhere)).correlation
-
-
-def _some_tasks(rows: Rows, seed: int, turns: Tensor | None = None) -> tuple[Rows, Tensor]:
+def _some_tasks(rows: Rows, seed: int, turns: Tensor) -> tuple[Rows, Tensor]:
     """Rows whose targets are looked at, with their tasks numbered anew, and which tasks these are (K,)."""
     some = rows.take(subsample_rows(rows, MAX_ROWS, seed, turns))
     known, task = some.task.unique(return_inverse=True)
@@ -139,6 +188,6 @@ def pair_by_pair(points: Tensor, seed: int) -> Tensor:
 
 
 def _interval(draws: Tensor, value: Tensor) -> Tensor:
-    """(2, ...) the ends of most ``draws`` (S, ...), with the ``value`` between them: a mean of readings need not be."""
+    """(2, ...) the ends of most ``draws`` (S, ...), with the ``value`` between them: the middle of all need not be."""
     low, high = draws.quantile(torch.tensor(INTERVAL, dtype=torch.float64), 0)
     return torch.stack([torch.minimum(low, value), torch.maximum(high, value)])

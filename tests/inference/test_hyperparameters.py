@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from vmtl.inference.hyperparameters import Hyperparameters
-from vmtl.inference.structure.covariance import AlikeCovariance
-from vmtl.inference.structure.mixing_weights import alike_structure, structure_of
+from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance
+from vmtl.inference.structure.mixing_weights import structure_of
 from vmtl.model.mixing import MAX_TASKS
 
 BETWEEN = torch.tensor([[1, 0.5, 0.3], [0.5, 1, 0.6], [0.3, 0.6, 1]], dtype=torch.float64)
 STRUCTURE = replace(
-    structure_of(BETWEEN),
+    structure_of(DenseCovariance(BETWEEN)),
     beta=torch.full((3, 3), 0.5),
     positions=torch.zeros(3, 0),
     alpha_interval=torch.zeros(2, 3, 3),
@@ -38,7 +38,13 @@ FULL = Hyperparameters(
 
 
 @pytest.mark.parametrize(
-    "given", [FULL, replace(FULL, structure=structure_of(BETWEEN)), replace(FULL, structure=None), Hyperparameters()]
+    "given",
+    [
+        FULL,
+        replace(FULL, structure=structure_of(DenseCovariance(BETWEEN))),
+        replace(FULL, structure=None),
+        Hyperparameters(),
+    ],
 )
 def test_they_survive_a_file(given: Hyperparameters) -> None:
     numbers = json.loads(json.dumps(given.to_json()))
@@ -71,13 +77,17 @@ def test_a_structure_without_its_parts_is_refused(name: str) -> None:
 
 
 def test_of_thousands_of_tasks_there_is_no_table() -> None:
-    """Neither alpha nor B; what each task has of its own is there."""
+    """Neither alpha nor B; what each task has of its own is there, and a factor of B."""
     n_tasks = MAX_TASKS + 1
-    given = Hyperparameters(structure=alike_structure(AlikeCovariance(n_tasks, 0.3)))
-    assert given.to_tensors().keys() == {"sharing", "variance"}
+    given = Hyperparameters(structure=structure_of(LowRankCovariance(torch.full((n_tasks, 1), 0.5))))
+    assert given.to_tensors().keys() == {"sharing", "variance", "factor"}
     again = Hyperparameters.from_file({}, given.to_tensors(), n_tasks)
     assert again.structure is not None
     assert again.structure.alpha is again.structure.covariance is None
+    assert given.structure is not None
+    assert torch.equal(again.structure.factor, given.structure.factor)
+    with pytest.raises(ValueError, match=r"^factor of the structure does not have one number per task$"):
+        Hyperparameters.from_file({}, {**given.to_tensors(), "factor": torch.zeros(3, 1)}, n_tasks)
     with pytest.raises(ValueError, match=r"^the structure has no variance$"):
         Hyperparameters.from_file({}, {"sharing": given.to_tensors()["sharing"]}, n_tasks)
 

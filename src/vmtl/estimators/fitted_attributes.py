@@ -135,8 +135,8 @@ class FittedAttributesMixin:
     def _check_table(self, name: str) -> None:
         if len(self.tasks_) > MAX_TASKS:
             raise AttributeError(
-                f"{len(self.tasks_):,} tasks have no table of all pairs {name}; ask teachers(task) from whom one of them "
-                "learns, and positions_ where they lie."
+                f"{len(self.tasks_):,} tasks have no {name}, a table of all pairs; teachers(task) says from whom one "
+                "of them learns."
             )
 
     def _interval(self, name: str) -> tuple[torch.Tensor, torch.Tensor]:

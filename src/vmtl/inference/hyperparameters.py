@@ -28,8 +28,8 @@ class Hyperparameters:
     width_factor : what the widths of q(w) were multiplied by in calibration.
     learning_rate_factor : what the learning rate of the settings was multiplied by.
     structure : who learns from whom before training, and how much: alpha (T, T), sharing r (T,), variance v (T,) and
-        the covariance B (T, T) of one weight across tasks, or the factor of it where tasks are many; where they were inferred also beta (T, T), the positions of
-        the tasks, and intervals.
+        the covariance B (T, T) of one weight across tasks, or of many tasks a factor of it; where they were inferred
+        also beta (T, T), the positions of the tasks, and intervals.
     """
 
     strategy: str | None = None
@@ -86,7 +86,7 @@ def _is_spared(name: str, n_tasks: int, has_factor: bool) -> bool:
 
 
 def _has_one_number_per_task(name: str, shape: tuple[int, ...], n_tasks: int) -> bool:
-    """Whether the shape is (T, Q) of positions and factor; (T, T) of pairs of tasks, (T,) of tasks; (2, ...) of an interval."""
+    """Whether the shape is (T, Q) of positions and factor; (T, T) of pairs, (T,) of tasks; (2, ...) of an interval."""
     if name in ("positions", "factor"):
         return len(shape) == 2 and shape[0] == n_tasks
     of_pairs = name.removesuffix("_interval") in ("alpha", "beta", "covariance")

@@ -14,10 +14,14 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.iterative import solve_iteratively, task_blocks
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import solve_classifier, solve_regression
-from vmtl.inference.structure.covariance import AlikeCovariance, DenseCovariance, TaskCovariance
+from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance, TaskCovariance
 
 B = torch.tensor([[1, 0.4, 0.7], [0.4, 1, 0.2], [0.7, 0.2, 1]], dtype=torch.float64)
-COVARIANCES: dict[str, TaskCovariance] = {"dense": DenseCovariance(B), "alike": AlikeCovariance(3, 0.6)}
+COVARIANCES: dict[str, TaskCovariance] = {
+    "dense": DenseCovariance(B),
+    "alike": LowRankCovariance(torch.full((3, 1), 0.6**0.5, dtype=torch.float64)),
+    "low rank": LowRankCovariance(torch.tensor([[0.8, 0.1], [0.6, -0.3], [0.2, 0.9]], dtype=torch.float64)),
+}
 NOISE = 0.4
 
 

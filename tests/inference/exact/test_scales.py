@@ -29,10 +29,10 @@ from vmtl.inference.exact.scales import (
     explore,
     infer_scales,
 )
-from vmtl.inference.structure.covariance import AlikeCovariance, alike
+from vmtl.inference.structure.covariance import alike
 
 ALL = Place(1, 1, 1)
-PRIOR = OutputPrior(AlikeCovariance(3, 0.6), 0.7, task_level=0.4, shared_level=1.5)
+PRIOR = OutputPrior(alike(3, 0.6), 0.7, task_level=0.4, shared_level=1.5)
 
 
 # ------------------------------------------------------------------ the lattice
@@ -177,7 +177,7 @@ def test_the_middle_of_positive_numbers_is_that_of_their_logs() -> None:
     found = ScalePosterior(dual, [low, high], torch.tensor([0.5, 0.5], dtype=torch.float64))
     assert found.strength == pytest.approx(0.5)
     assert found.noise == pytest.approx(3.0)
-    middle = found.prior(AlikeCovariance(3, 0.1))
+    middle = found.prior(alike(3, 0.1))
     assert (middle.scale, middle.task_level) == (pytest.approx(1.0), pytest.approx(2.0))
     assert middle.covariance.correlation == 0.1
 

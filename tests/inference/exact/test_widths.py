@@ -10,7 +10,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact import widths
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.widths import weight_widths
-from vmtl.inference.structure.covariance import AlikeCovariance
+from vmtl.inference.structure.covariance import alike
 
 ROWS = toy([6, 4, 9], classes=2).rows()
 CURVATURE = torch.linspace(0.05, 0.5, 19, dtype=torch.float64)
@@ -35,21 +35,19 @@ def dense(rows: Rows, curvature: torch.Tensor, prior: OutputPrior) -> torch.Tens
 @pytest.mark.parametrize("scale", [0.1, 3.0])
 def test_widths_are_those_of_a_dense_inverse(rho: float, scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(widths, "PART_ROWS", 5)
-    prior = OutputPrior(AlikeCovariance(3, rho), scale, task_level=0.4)
+    prior = OutputPrior(alike(3, rho), scale, task_level=0.4)
     found = weight_widths(ROWS, CURVATURE, prior)
     torch.testing.assert_close(found, dense(ROWS, CURVATURE, prior), rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("rho", [0.0, 1.0])
 def test_tasks_that_share_nothing_or_everything_are_limits(rho: float) -> None:
-    found, near = (
-        weight_widths(ROWS, CURVATURE, OutputPrior(AlikeCovariance(3, r), 1.0, 0.4)) for r in (rho, abs(rho - 1e-6))
-    )
+    found, near = (weight_widths(ROWS, CURVATURE, OutputPrior(alike(3, r), 1.0, 0.4)) for r in (rho, abs(rho - 1e-6)))
     torch.testing.assert_close(found, near, rtol=0, atol=1e-5)
 
 
 def test_without_rows_widths_are_those_of_the_prior() -> None:
-    prior = OutputPrior(AlikeCovariance(3, 0.6), 0.5, task_level=0.4, shared_level=2.0)
+    prior = OutputPrior(alike(3, 0.6), 0.5, task_level=0.4, shared_level=2.0)
     found = weight_widths(ROWS, 0 * CURVATURE, prior)
     torch.testing.assert_close(found[:, :-1], torch.ones(3, 6, dtype=torch.float64))
     level = (2.0**2 + 0.4**2) ** 0.5 / 0.5

@@ -14,6 +14,7 @@ from vmtl.inference.features.feature_map import ScaledMap
 from vmtl.inference.features.kernel_map import KernelMap
 from vmtl.inference.features.kernel_selection import ASSUMED
 from vmtl.inference.recipes.steps import adopt, build_model, learn_features
+from vmtl.inference.structure.covariance import DenseCovariance
 from vmtl.inference.structure.mixing_weights import structure_of
 from vmtl.methods import METHODS
 
@@ -42,7 +43,7 @@ def test_features_are_divided_by_the_deviation_of_the_bias() -> None:
 
 
 def test_a_model_begins_at_what_was_inferred() -> None:
-    structure = structure_of(B)
+    structure = structure_of(DenseCovariance(B))
     model = build_model(METHODS["vmtl"], DEFAULT, ROWS, structure, logit_scale=3.0, noise=0.3, seed=0)
     assert float(model.logit_scale) == pytest.approx(3)
     assert model.settings is DEFAULT
@@ -57,7 +58,9 @@ def test_a_model_begins_at_what_was_inferred() -> None:
 def test_q_adopts_the_means_of_the_exact_model(classes: int) -> None:
     """Outputs at the means, s0 w . [z; 1], are those of the solution's weights."""
     rows = replace(toy([8, 9, 7], classes=classes).rows(), x=torch.eye(24, 5, dtype=torch.float64))
-    model = build_model(METHODS["bakker"], DEFAULT, rows, structure_of(B), logit_scale=0.8, noise=0.3, seed=0)
+    model = build_model(
+        METHODS["bakker"], DEFAULT, rows, structure_of(DenseCovariance(B)), logit_scale=0.8, noise=0.3, seed=0
+    )
     weights = torch.randn(3, max(1, classes), 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     adopt(model, Solution(weights, None))
     torch.testing.assert_close(model.logit_scale * model.q_w().mean.detach(), weights)

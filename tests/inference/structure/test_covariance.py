@@ -6,9 +6,11 @@ import pytest
 import torch
 
 from vmtl.inference.structure import covariance
-from vmtl.inference.structure.covariance import AlikeCovariance, DenseCovariance, TaskCovariance, alike
+from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance, TaskCovariance, alike
 
 B = torch.tensor([[1, 0.4, 0.7], [0.4, 1, 0.2], [0.7, 0.2, 1]], dtype=torch.float64)
+
+PHI = torch.tensor([[0.9, 0.1], [0.5, -0.6], [0.2, 0.3]], dtype=torch.float64)
 
 
 def dense(covariance: TaskCovariance) -> torch.Tensor:
@@ -21,11 +23,16 @@ def root(covariance: TaskCovariance, size: int) -> torch.Tensor:
     return covariance.root(torch.eye(size, dtype=torch.float64))
 
 
+def even(n_tasks: int, rho: float) -> LowRankCovariance:
+    """(1 - rho) I + rho 11', by a factor."""
+    return LowRankCovariance(torch.full((n_tasks, 1), rho**0.5, dtype=torch.float64))
+
+
 @pytest.mark.parametrize("n_tasks", [1, 2, 7])
 @pytest.mark.parametrize("rho", [0.0, 0.3, 1.0])
 def test_tasks_alike_are_the_same_with_a_table_and_without(n_tasks: int, rho: float) -> None:
     table = DenseCovariance((1 - rho) * torch.eye(n_tasks, dtype=torch.float64) + rho)
-    free = AlikeCovariance(n_tasks, rho)
+    free = even(n_tasks, rho)
     assert free.n_tasks == table.n_tasks
     if n_tasks > 1:
         assert free.correlation == pytest.approx(table.correlation, abs=1e-12)
@@ -37,7 +44,8 @@ def test_tasks_alike_are_the_same_with_a_table_and_without(n_tasks: int, rho: fl
 
 
 @pytest.mark.parametrize(
-    ("covariance", "size"), [(DenseCovariance(B), 3), (AlikeCovariance(5, 0.3), 6), (AlikeCovariance(5, 0.0), 6)]
+    ("covariance", "size"),
+    [(DenseCovariance(B), 3), (even(5, 0.3), 6), (even(5, 0.0), 6), (LowRankCovariance(PHI), 5)],
 )
 def test_roots_give_the_covariance(covariance: TaskCovariance, size: int) -> None:
     factor = root(covariance, size)
@@ -65,8 +73,33 @@ def test_a_table_does_what_its_matrix_does() -> None:
     assert covariance.apply(single).dtype == torch.float32
 
 
+def test_a_factor_does_what_its_matrix_does() -> None:
+    free, table = LowRankCovariance(PHI), DenseCovariance((PHI @ PHI.T).fill_diagonal_(1))
+    assert free.n_tasks == 3
+    assert free.correlation == pytest.approx(table.correlation)
+    values = torch.randn(3, 2, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    torch.testing.assert_close(free.apply(values), table.apply(values))
+    task = torch.tensor([2, 0, 0, 1])
+    torch.testing.assert_close(free.between(task), table.between(task))
+    torch.testing.assert_close(dense(free.weaken(0.4)), dense(table.weaken(0.4)))
+    single = torch.ones(3, 1)  # what is applied keeps its precision
+    assert free.apply(single).dtype == torch.float32
+
+
+def test_orthogonal_columns_have_the_same_products_and_short_ones_go() -> None:
+    doubled = torch.cat([PHI / 2**0.5, PHI / 2**0.5, 1e-3 * PHI[:, :1]], 1)
+    found = LowRankCovariance.orthogonal(doubled)
+    assert found.factor.shape == (3, 2)
+    torch.testing.assert_close(found.factor @ found.factor.T, PHI @ PHI.T, atol=1e-5, rtol=0)
+    squares = found.factor.T @ found.factor
+    assert squares[0, 1].abs() < 1e-12
+    assert squares[0, 0] > squares[1, 1]  # what is shared comes first
+
+
 def test_only_few_tasks_have_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert isinstance(alike(5, 0.3), DenseCovariance)
-    monkeypatch.setattr(covariance, "MAX_TABLE", 4)
-    assert alike(5, 0.3) == AlikeCovariance(5, 0.3)
-    torch.testing.assert_close(dense(alike(5, 0.3)), dense(alike(4 + 1, 0.3)))
+    table = alike(5, 0.3)
+    assert isinstance(table, DenseCovariance)
+    monkeypatch.setattr(covariance, "MAX_DENSE", 4)
+    free = alike(5, 0.3)
+    assert isinstance(free, LowRankCovariance)
+    torch.testing.assert_close(dense(free), dense(table))

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
+from vmtl.inference.structure import positions as positions_module
+from vmtl.inference.structure.class_means import PRIOR_ROWS, ClassCells
 from vmtl.inference.structure.positions import (
-    PRIOR_ROWS,
+    ShiftGram,
     TaskPositions,
-    _Cells,
+    gram_table,
     infer_positions,
     squared_distances,
 )
@@ -43,7 +45,7 @@ def regression(slopes: list[float], sizes: int | list[int], seed: int = 0) -> Ro
 
 def distances_of(rows: Rows) -> Tensor:
     """D, which may be negative, out of its centred Gram matrix."""
-    gram = _Cells.of(rows).gram(rows.x)
+    gram = gram_table(ClassCells.of(rows), rows.x)
     return gram.diagonal()[:, None] + gram.diagonal() - 2 * gram
 
 
@@ -175,14 +177,14 @@ def test_draws_are_distances_about_those_of_the_points() -> None:
     points = torch.tensor([[0.0], [1.0], [4.0]], dtype=torch.float64)
     noise = 0.01 * torch.randn(200, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     noise = noise + noise.mT
-    drawn = TaskPositions(points, points @ points.T, noise).draws()
+    drawn = TaskPositions(points, noise).draws()
     assert (drawn >= 0).all()
     torch.testing.assert_close(drawn.mean(0), squared_distances(points @ points.T), atol=0.05, rtol=0)
 
 
 def check_finite(rows: Rows) -> TaskPositions:
     positions = infer_positions(rows, 0)
-    for value in (positions.points, positions.gram, positions.noise, positions.draws()):
+    for value in (positions.points, positions.noise, positions.draws()):
         assert value.isfinite().all()
         assert (value.abs() < 1e6).all()
     return positions
@@ -210,3 +212,60 @@ def test_units_of_the_representation_do_not_matter(scale: float) -> None:
     rows = draw_rows([20] * 5, 3, shift)
     one, other = infer_positions(rows, 0), infer_positions(replace(rows, x=scale * rows.x), 0)
     torch.testing.assert_close(other.distances(), one.distances(), rtol=1e-5, atol=1e-6)
+
+
+def test_shifts_of_many_tasks_are_those_of_a_double_loop() -> None:
+    """Products of the tasks' mean residuals from the means of classes in all tasks, without the expected noise."""
+    shift = torch.randn(4, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    rows = draw_rows([5, 9, 2, 12], 3, shift)
+    rows = replace(rows, weight=torch.linspace(0.5, 2, len(rows.y), dtype=torch.float64))
+    cells, weight = ClassCells.of(rows), rows.weight / rows.unit
+    variance = cells.variance(rows.x)
+    means = {}
+    for c in range(3):
+        own = rows.y == c
+        means[c] = weight[own] @ rows.x[own] / weight[own].sum()
+    moved = torch.zeros(4, 4, dtype=torch.float64)
+    for t in range(4):
+        for n in (rows.task == t).nonzero().flatten().tolist():
+            moved[t] += weight[n] * (rows.x[n] - means[int(rows.y[n])]) / weight[rows.task == t].sum()
+    table = moved @ moved.T
+    for t in range(4):
+        table[t, t] -= variance[t] / weight[rows.task == t].sum()
+    centre = torch.eye(4, dtype=torch.float64) - 0.25
+    expected = centre @ table @ centre / variance.mean()
+    gram = ShiftGram.of(cells, rows.x)
+    torch.testing.assert_close(gram.table(), expected)
+    torch.testing.assert_close(gram.apply(torch.eye(4, dtype=torch.float64)), expected)
+
+
+def test_both_ways_find_the_same_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all classes of a task move alike: distances of 60 tasks of 40 rows to 15 % of the largest."""
+    shift = 1.5 * torch.eye(4, dtype=torch.float64)[torch.arange(60) % 3]
+    rows = draw_rows([40] * 60, shift=shift)
+    pairs = infer_positions(rows, 0)
+    monkeypatch.setattr(positions_module, "MAX_DENSE", 50)
+    moved = infer_positions(rows, 0)
+    assert pairs.points.shape == moved.points.shape == (60, 2)
+    largest = pairs.distances().max()
+    assert (pairs.distances() - moved.distances()).abs().max() < 0.15 * largest
+    some = torch.tensor([5, 8, 40])
+    torch.testing.assert_close(moved.distances(some), moved.distances()[some][:, some])
+
+
+def test_many_tasks_dealt_at_random_have_hardly_a_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions_module, "MAX_DENSE", 50)
+    monkeypatch.setattr(positions_module, "MAX_TASKS", 100)
+    farthest = []
+    for seed in range(5):
+        positions = infer_positions(draw_rows([8] * 120, seed=seed), seed)
+        assert positions.noise.numel() == 0  # no table of pairs
+        farthest.append(float(positions.distances().max()))
+    assert sum(farthest) / 5 < 1 / 8  # the variance of a task's mean
+
+
+def test_many_tasks_of_one_row_have_no_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(positions_module, "MAX_DENSE", 3)
+    assert check_finite(draw_rows([1, 1, 1, 1])).points.shape == (4, 0)
+    rows = draw_rows([6] * 4)
+    assert check_finite(replace(rows, x=torch.ones_like(rows.x) / 3)).points.shape == (4, 0)

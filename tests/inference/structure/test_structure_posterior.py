@@ -14,11 +14,10 @@ from vmtl import MultiTaskClassifier
 from vmtl.data.rows import Rows
 from vmtl.datasets import make_task_groups
 from vmtl.inference.structure import covariance as covariances
-from vmtl.inference.structure import structure_posterior
-from vmtl.inference.structure.covariance import AlikeCovariance, DenseCovariance, TaskCovariance
-from vmtl.inference.structure.structure_posterior import (
-    infer_structure,
-)
+from vmtl.inference.structure import mixing_weights, positions, structure_posterior
+from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance, TaskCovariance
+from vmtl.inference.structure.mixing_weights import conditional_of
+from vmtl.inference.structure.structure_posterior import infer_structure, pair_by_pair
 from vmtl.model.mixing import TaskStructure
 
 
@@ -39,21 +38,6 @@ def group_rows(rows_each: int, seed: int = 0, grouped: bool = True, classes: int
 def matrix_of(covariance: TaskCovariance) -> Tensor:
     assert isinstance(covariance, DenseCovariance)
     return covariance.matrix
-
-
-@pytest.mark.parametrize("limit", ["MAX_PLACED", "MAX_TABLE"])
-def test_many_tasks_count_as_alike(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without positions beyond some hundreds, without a table beyond a thousand."""
-    rows, uniform = group_rows(12), infer_structure(group_rows(12), "uniform", 0)
-    monkeypatch.setattr(structure_posterior, "MAX_PLACED", 5)
-    if limit == "MAX_TABLE":
-        monkeypatch.setattr(covariances, "MAX_TABLE", 5)
-    found = infer_structure(rows, "averaged", 0)
-    assert found.positions is None
-    assert isinstance(found.covariance, DenseCovariance if limit == "MAX_PLACED" else AlikeCovariance)
-    assert found.covariance.correlation == pytest.approx(uniform.covariance.correlation)
-    structure = found.structure(0.5)
-    torch.testing.assert_close(structure.sharing, uniform.structure(0.5).sharing)
 
 
 def test_what_may_be_shared_decides() -> None:
@@ -174,3 +158,60 @@ def test_groups_are_found_and_the_adversary_is_ignored() -> None:
         received.append(alpha[group != -1][:, group == -1].mean())
     assert np.mean(inside) > 0.85
     assert np.mean(received) < 0.08
+
+
+def many_groups(n_tasks: int, rows_each: int, shift: float = 2.0, seed: int = 0) -> tuple[Rows, Tensor]:
+    """Three groups with rules of their own, moved by so much; and the group of every task."""
+    generator = torch.Generator().manual_seed(seed)
+    task = torch.arange(n_tasks).repeat_interleave(rows_each)
+    group = torch.arange(n_tasks) % 3
+    x = torch.randn(len(task), 4, generator=generator, dtype=torch.float64)
+    y = x.gather(1, group[task, None])[:, 0] + 0.3 * torch.randn(len(task), generator=generator, dtype=torch.float64)
+    x[:, 3] += shift * (group[task] - 1)
+    return Rows(x, (y > 0).long(), task, torch.ones(len(y), dtype=torch.float64), n_tasks, 2, True), group
+
+
+@pytest.mark.parametrize("tables", [True, False])
+def test_groups_of_many_tasks_are_found(tables: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As hundreds of tasks are, with a table of their weights, and as thousands are, without."""
+    for module in (covariances, structure_posterior, positions):
+        monkeypatch.setattr(module, "MAX_DENSE", 40)
+    if not tables:
+        for module in (mixing_weights, positions):
+            monkeypatch.setattr(module, "MAX_TASKS", 50)
+    rows, group = many_groups(90, 10)
+    found = infer_structure(rows, "averaged", 0)
+    assert isinstance(found.covariance, LowRankCovariance)
+    alpha = conditional_of(found.covariance, torch.arange(90))[0]
+    assert (alpha * (group[:, None] == group)).sum(1).mean() > 0.8  # even weights have a third
+    structure = found.structure(0.9)
+    assert structure.positions is not None
+    assert structure.factor is not None
+    assert (structure.alpha is not None) == (structure.alpha_interval is not None) == tables
+    if structure.alpha_interval is not None:
+        low, high = structure.alpha_interval
+        assert (low <= structure.alpha).all()
+        assert (structure.alpha <= high).all()
+
+
+def test_many_tasks_of_one_population_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (covariances, structure_posterior, positions):
+        monkeypatch.setattr(module, "MAX_DENSE", 40)
+    rows, _ = many_groups(90, 10, shift=0.0)
+    generator = torch.Generator().manual_seed(1)
+    noisy = rows.x[:, 0] + torch.randn(len(rows.y), generator=generator, dtype=torch.float64)
+    rows = Rows(rows.x, (noisy > 0).long(), rows.task, rows.weight, 90, 2, True)
+    covariance = infer_structure(rows, "averaged", 0).covariance
+    between = covariance.apply(torch.eye(90, dtype=torch.float64))[~torch.eye(90, dtype=torch.bool)]
+    assert between.max() - between.min() < 0.1
+
+
+def test_tasks_are_looked_at_pair_by_pair() -> None:
+    points = torch.randn(30, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    order = pair_by_pair(points, 3).argsort()
+    assert sorted(order.tolist()) == list(range(30))
+    for first in range(0, 30, 2):
+        left = order[first + 1 :]
+        distance = (points[left] - points[order[first]]).square().sum(1)
+        assert int(distance.argmin()) == 0
+    assert sorted(pair_by_pair(points[:7, :0], 0).tolist()) == list(range(7))  # nowhere, and an odd number

@@ -55,14 +55,11 @@ def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> None:
     typer.echo(printable(f"{title}: {crowd.sentence()}"))
     if crowd.is_flat:
         return
-    of_tasks = strengths(model)
+    of_tasks, shown = strengths(model), crowd.arrows[:most]
     show_table(
         f"Some of them; an even weight is {even_weight(crowd.n_tasks):.4f}",
         ("task", "learns most from", "weight", "strength r"),
-        [
-            (cut_name(a.learner), cut_name(a.teacher), f"{a.weight:.4f}", of_tasks[a.learner])
-            for a in crowd.arrows[:most]
-        ],
+        [(cut_name(a.learner), cut_name(a.teacher), f"{a.weight:.4f}", of_tasks[a.learner]) for a in shown],
     )
 
 

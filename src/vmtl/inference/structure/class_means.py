@@ -67,6 +67,12 @@ class ClassCells:
             means = sum_by_task(share * z[rows], place, len(tasks)) / counts[:, None].clamp_min(1e-12).to(z)
             yield ClassMean(tasks, counts, means, rows, place)
 
+    def within(self, z: Tensor) -> Tensor:
+        """(n, K) what the classes' means in all tasks leave."""
+        share = self.weight[:, None] * self.design  # (n, C)
+        means = share.T.to(z) @ z / self.counts.sum(0).clamp_min(1e-12)[:, None].to(z)  # (C, K)
+        return z - self.design.to(z) @ means
+
     def residuals(self, z: Tensor) -> Tensor:
         """(n, K) what the means leave."""
         rest = z.clone()

@@ -142,5 +142,5 @@ def _each(numbers: Tensor, values: Tensor) -> Tensor:
 def alike(n_tasks: int, correlation: float) -> TaskCovariance:
     """Tasks that are all alike, B = (1 - rho) I + rho 11', as a table unless they are too many for one."""
     if n_tasks > MAX_DENSE:
-        return LowRankCovariance(torch.full((n_tasks, 1), math.sqrt(correlation), dtype=torch.float64))
+        return LowRankCovariance(torch.full((n_tasks, 1), math.sqrt(max(0.0, correlation)), dtype=torch.float64))
     return DenseCovariance((1 - correlation) * torch.eye(n_tasks, dtype=torch.float64) + correlation)

@@ -11,13 +11,14 @@ subtracted is the expected square of that noise, so that two tasks of one popula
 however few rows they have. Classes that only one of the two has seen do not count. D is in units of the variance
 within classes. The Gram matrix of the positions is -1/2 J D J, J = I - 1/T.
 
-Many tasks have no table of pairs, and weights p_c of pairs do not factorise; sqrt(n_tc / n_t) sqrt(n_ic / n_i) with
-n_t = sum_c n_tc does, and is p_c wherever both tasks have the same shares of classes. So the Gram matrix is
+Hundreds of tasks with a few rows each are another matter. There is no room for a table of pairs, and worse, the mean of
+a class in a handful of rows is mostly what these rows' labels say: positions that know it explain the same labels once
+more, and the evidence takes that for structure. So of many tasks only the shift that all classes of a task have in
+common is looked at, and the Gram matrix is a product of a (T, K) table, which costs as much as its rows:
 
-    G = J (X X' - diag(nu)) J / b,    X_tc = sqrt(n_tc / n_t) (mu_tc - mu_c),    nu_t = sum_c v_t / n_t
+    G = J (X X' - diag(v_t / n_t)) J,    X_t = sum_{n in t} weight_n (z_n - mu_{y_n}) / n_t
 
-with mu_c the mean of a class in all tasks, nu the expected square of the noise again, and b the mean over pairs of
-sum_c sqrt(n_tc n_ic / n_t n_i), which is 1 where all tasks have the same shares. It costs as much as its rows.
+with mu_c the mean of class c in all tasks, n_t the rows of task t, and the expected square of the noise taken out.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
-from vmtl.inference.structure.class_means import ClassCells
+from vmtl.inference.structure.class_means import ClassCells, sum_by_task
 from vmtl.inference.structure.covariance import MAX_DENSE
 from vmtl.inference.structure.leading_axes import leading_axes
 from vmtl.model.mixing import MAX_TASKS
@@ -67,13 +68,13 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     """Positions from the principal coordinates of D that rise above its noise.
 
     The Gram matrix is a signal of low rank plus noise. Rows drawn from the residuals, which know nothing of tasks, show
-    how large eigenvalues of pure noise become: below that edge an eigenvector says nothing, above it the eigenvalue l of
-    signal and noise is sqrt(l^2 - edge^2) without the noise, as for a symmetric matrix with independent noise
+    how large eigenvalues of pure noise become: below that edge an eigenvector says nothing, above it the eigenvalue l
+    of signal and noise is sqrt(l^2 - edge^2) without the noise, as for a symmetric matrix with independent noise
     (Benaych-Georges and Nadakuditi, 2011).
     """
     cells = ClassCells.of(rows)
     z = rows.x.double() if rows.n_tasks <= MAX_DENSE else rows.x
-    make = gram_table if rows.n_tasks <= MAX_DENSE else FactoredGram.of
+    make = gram_table if rows.n_tasks <= MAX_DENSE else ShiftGram.of
     draws = min(NOISE_DRAWS, max(LEAST_DRAWS, DRAWN_TASKS // rows.n_tasks))
     noise, largest = [], []
     for redrawn in cells.redrawn(z, draws, seed):
@@ -94,7 +95,7 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     return TaskPositions(vectors[:, signal] * kept.sqrt(), table)
 
 
-def eigenvectors(gram: Tensor | FactoredGram, seed: int) -> tuple[Tensor, Tensor]:
+def eigenvectors(gram: Tensor | ShiftGram, seed: int) -> tuple[Tensor, Tensor]:
     """The largest eigenvalues (R,), falling, and their eigenvectors (T, R)."""
     if not isinstance(gram, Tensor):
         return leading_axes(gram.apply, gram.n_tasks, seed)
@@ -121,28 +122,23 @@ def gram_table(cells: ClassCells, z: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class FactoredGram:
-    """G through what it does."""
+class ShiftGram:
+    """G = J (X X' - diag(nu)) J through what it does."""
 
-    parts: list[tuple[Tensor, Tensor]]  # of each class: its tasks (M,), and their X (M, K)
+    shift: Tensor  # (T, K) X
     noise: Tensor  # (T,) nu
-    overlap: float  # b
 
     @classmethod
-    def of(cls, cells: ClassCells, z: Tensor) -> FactoredGram:
-        variance, total = cells.variance(z), cells.counts.sum(-1).clamp_min(1e-12)
+    def of(cls, cells: ClassCells, z: Tensor) -> ShiftGram:
+        """In units of the variance within classes."""
+        variance, n_tasks = cells.variance(z), len(cells.counts)
         unit = unit_of(variance, z)
         if unit is None:
-            return cls([], torch.zeros_like(variance), 1.0)
-        parts = []
-        for of_class in cells.means(z):
-            share = (of_class.counts / total[of_class.tasks] / unit).sqrt()
-            common = of_class.counts.to(z) @ of_class.means / of_class.counts.sum().clamp_min(1e-12).to(z)
-            parts.append((of_class.tasks, share[:, None].to(z) * (of_class.means - common)))
-        root, n_tasks = (cells.counts / total[:, None]).sqrt(), len(total)
-        overlap = (root.sum(0).square().sum() - root.square().sum()) / (n_tasks * (n_tasks - 1))
-        seen = (cells.counts > 0).sum(-1)
-        return cls(parts, seen * variance / total / unit, max(float(overlap), 1e-6))
+            return cls(z.new_zeros(n_tasks, 1), torch.zeros_like(variance))
+        rows = sum_by_task(cells.weight[:, None], cells.task, n_tasks).clamp_min(1e-12)  # (T, 1) n_t
+        share = (cells.weight[:, None] / rows[cells.task]).to(z)
+        shift = sum_by_task(share * cells.within(z), cells.task, n_tasks)
+        return cls(shift / unit.sqrt().to(z), variance / rows[:, 0] / unit)
 
     @property
     def n_tasks(self) -> int:
@@ -151,18 +147,13 @@ class FactoredGram:
     def apply(self, values: Tensor) -> Tensor:
         """G times values (T, k)."""
         values = _centred(values)
-        total = -self.noise[:, None] * values
-        for tasks, of_tasks in self.parts:
-            inner = of_tasks.T @ values[tasks].to(of_tasks)  # (K, k)
-            total.index_add_(0, tasks, (of_tasks @ inner).double())
-        return _centred(total) / self.overlap
+        inner = self.shift.T @ values.to(self.shift)  # (K, k)
+        return _centred((self.shift @ inner).double() - self.noise[:, None] * values)
 
     def table(self) -> Tensor:
         """(T, T)."""
-        total = torch.diag(-self.noise)
-        for tasks, of_tasks in self.parts:
-            total[tasks[:, None], tasks] += (of_tasks @ of_tasks.T).double()
-        return _centred(_centred(total).T) / self.overlap
+        total = (self.shift @ self.shift.T).double() - torch.diag(self.noise)
+        return _centred(_centred(total).T)
 
 
 def unit_of(variance: Tensor, z: Tensor) -> Tensor | None:

@@ -1,8 +1,8 @@
 """How alike tasks are by position, for many tasks: a factor of few columns instead of a table of all pairs.
 
 k_ti = exp(-gamma |p_t - p_i|^2) is smooth and positions have few dimensions, so that some tens of tasks, well spread,
-say what k is for all others (Nystroem's approximation). Cholesky's factorisation with pivots finds them: the next one is
-the task that those before it explain least, and the rest of its diagonal is what is not explained yet.
+say what k is for all others (Nystroem's approximation). Cholesky's factorisation with pivots finds them: the next is
+the task that those before it explain least, and what is not explained of a task is its own.
 """
 
 from __future__ import annotations

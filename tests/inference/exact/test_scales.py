@@ -30,8 +30,9 @@ from vmtl.inference.exact.scales import (
     infer_scales,
 )
 from vmtl.inference.structure.covariance import alike
+from vmtl.inference.structure.structure_posterior import KnownCovariance
 
-ALL = Place(1, 1, 1)
+ALL = Place(1, 1, 1, 0)
 PRIOR = OutputPrior(alike(3, 0.6), 0.7, task_level=0.4, shared_level=1.5)
 
 
@@ -41,7 +42,7 @@ PRIOR = OutputPrior(alike(3, 0.6), 0.7, task_level=0.4, shared_level=1.5)
 class Known:
     """A Gaussian density over the lattice, which remembers where it was asked."""
 
-    def __init__(self, centre: tuple[float, float, float], deviation: float) -> None:
+    def __init__(self, centre: tuple[float, float, float, float], deviation: float) -> None:
         self.centre, self.deviation, self.asked = centre, deviation, []
 
     def log_density(self, place: Place) -> float:
@@ -50,19 +51,21 @@ class Known:
     def __call__(self, place: Place, near: ScalePoint | None) -> ScalePoint:
         assert (near is None) == (not self.asked)
         self.asked.append(place)
-        return ScalePoint(PRIOR, 1.0, 1.0, self.log_density(place), torch.zeros(1), None)
+        return ScalePoint(PRIOR, 1.0, 1.0, 1.0, self.log_density(place), torch.zeros(1), None)
 
     def mean(self, places: list[Place]) -> torch.Tensor:
         probability = torch.tensor([self.log_density(place) for place in places]).softmax(0)
         return probability @ torch.tensor(places, dtype=torch.float32)
 
 
-BOX = [Place(*place) for place in itertools.product(range(-6, 7), repeat=3)]
+BOX = [Place(*place, 0) for place in itertools.product(range(-6, 7), repeat=3)]
 
 
-@pytest.mark.parametrize("centre", [(0.0, 0.0, 0.0), (0.3, -0.4, 1.2)])
-@pytest.mark.parametrize("begin", [Place(0, 0, 0), Place(3, 0, 0), Place(-2, 0, 0)])
-def test_the_points_have_the_average_of_the_whole_lattice(centre: tuple[float, float, float], begin: Place) -> None:
+@pytest.mark.parametrize("centre", [(0.0, 0.0, 0.0, 0.0), (0.3, -0.4, 1.2, 0.0)])
+@pytest.mark.parametrize("begin", [Place(0, 0, 0, 0), Place(3, 0, 0, 0), Place(-2, 0, 0, 0)])
+def test_the_points_have_the_average_of_the_whole_lattice(
+    centre: tuple[float, float, float, float], begin: Place
+) -> None:
     """To 0.15 of a step: beyond ``DEPTH`` are points of less than a quarter of the best one's probability."""
     known = Known(centre, 0.6)
     points = explore(begin, ALL, known)
@@ -71,8 +74,8 @@ def test_the_points_have_the_average_of_the_whole_lattice(centre: tuple[float, f
 
 
 def test_every_point_near_the_best_has_its_neighbours() -> None:
-    known = Known((0.2, 0.0, -0.3), 0.6)
-    explore(Place(0, 0, 0), ALL, known)
+    known = Known((0.2, 0.0, -0.3, 0.0), 0.6)
+    explore(Place(0, 0, 0, 0), ALL, known)
     best = max(known.log_density(place) for place in known.asked)
     for place in known.asked:
         if known.log_density(place) > best - DEPTH:
@@ -81,22 +84,22 @@ def test_every_point_near_the_best_has_its_neighbours() -> None:
 
 
 def test_a_far_start_arrives() -> None:
-    known = Known((0.0, 0.0, 0.0), 1.0)
-    explore(Place(6, 0, 0), ALL, known)
-    assert Place(0, 0, 0) in known.asked
+    known = Known((0.0, 0.0, 0.0, 0.0), 1.0)
+    explore(Place(6, 0, 0, 0), ALL, known)
+    assert Place(0, 0, 0, 0) in known.asked
 
 
 def test_a_flat_density_ends_at_most_points() -> None:
     """Neighbours of one point are always looked at together: up to five more."""
-    known = Known((0.0, 0.0, 0.0), 100.0)
-    points = explore(Place(0, 0, 0), ALL, known)
+    known = Known((0.0, 0.0, 0.0, 0.0), 100.0)
+    points = explore(Place(0, 0, 0, 0), ALL, known)
     assert MAX_POINTS <= len(points) < MAX_POINTS + 6
 
 
 def test_numbers_that_do_not_matter_stay() -> None:
-    known = Known((1.0, 1.0, 1.0), 1.0)
-    explore(Place(0, 0, 0), Place(1, 0, 0), known)
-    assert {place[1:] for place in known.asked} == {(0, 0)}
+    known = Known((1.0, 1.0, 1.0, 0.0), 1.0)
+    explore(Place(0, 0, 0, 0), Place(1, 0, 0, 0), known)
+    assert {place[1:] for place in known.asked} == {(0, 0, 0)}
 
 
 # ------------------------------------------------------------------ one point
@@ -127,18 +130,18 @@ def test_the_evidence_of_targets_is_that_of_a_gaussian_at_its_best_unit(weight: 
         assert point.noise == pytest.approx(math.exp(best.x) * weight**0.5, abs=1e-5)
         assert point.prior.scale == pytest.approx(math.exp(best.x) * prior.scale, abs=1e-5)
     assert found[0] - found[1] == pytest.approx(expected[0] - expected[1], abs=1e-6)
-    assert weigh(PRIOR, 1.0, 0.0, None).log_density == pytest.approx(found[0] + 0.25)  # what surprises costs
+    assert weigh(PRIOR, (1.0, 1.0), 0.0, None).log_density == pytest.approx(found[0] + 0.25)  # what surprises costs
 
 
 def test_a_point_holds_the_posterior_of_its_prior() -> None:
     rows, dual = targets()
-    point = scales._Regression(dual)(PRIOR, 1.0, 0.0, None)
+    point = scales._Regression(dual)(PRIOR, (1.0, 1.0), 0.0, None)
     solution = solve_regression(rows, point.prior, point.noise)
     torch.testing.assert_close(dual.weights(point.solution, point.prior), solution.weights, atol=1e-8, rtol=0)
     torch.testing.assert_close(point.residuals, solution.residuals, atol=1e-8, rtol=0)
     for classes in (2, 3):
         rows = toy([6, 4, 5], classes=classes).rows()
-        point = scales._Classifier(Dual.of(rows))(PRIOR, 1.0, 0.0, None)
+        point = scales._Classifier(Dual.of(rows))(PRIOR, (1.0, 1.0), 0.0, None)
         weights = Dual.of(rows).weights(point.solution, PRIOR)
         torch.testing.assert_close(weights, solve_classifier(rows, PRIOR).weights, atol=1e-3, rtol=0)
         assert point.residuals is None
@@ -150,7 +153,7 @@ def test_a_point_holds_the_posterior_of_its_prior() -> None:
 @pytest.mark.parametrize("classes", [0, 2, 3])
 def test_the_solution_is_the_average_of_the_points(classes: int) -> None:
     rows = toy([6, 4, 5], classes=classes, spread=2.0).rows()
-    found = infer_scales(rows, PRIOR.covariance, 1.0, 1.0)
+    found = infer_scales(rows, KnownCovariance(PRIOR.covariance), 1.0, 1.0)
     assert len(found.points) > 1
     assert float(found.probability.sum()) == pytest.approx(1)
     log_density = torch.tensor([point.log_density for point in found.points], dtype=torch.float64)
@@ -171,11 +174,12 @@ def test_the_solution_is_the_average_of_the_points(classes: int) -> None:
 def test_the_middle_of_positive_numbers_is_that_of_their_logs() -> None:
     _, dual = targets()
     low, high = (
-        ScalePoint(replace(PRIOR, scale=s, task_level=2 * s), m, 3 * s, 0.0, torch.zeros(15, 1), None)
+        ScalePoint(replace(PRIOR, scale=s, task_level=2 * s), m, 4 * m, 3 * s, 0.0, torch.zeros(15, 1), None)
         for s, m in ((0.1, 0.25), (10.0, 1.0))
     )
     found = ScalePosterior(dual, [low, high], torch.tensor([0.5, 0.5], dtype=torch.float64))
     assert found.strength == pytest.approx(0.5)
+    assert found.decay == pytest.approx(2.0)
     assert found.noise == pytest.approx(3.0)
     middle = found.prior(alike(3, 0.1))
     assert (middle.scale, middle.task_level) == (pytest.approx(1.0), pytest.approx(2.0))
@@ -212,7 +216,7 @@ def test_the_scale_follows_the_signal(kind: str) -> None:
     """The signal grows by a factor of 20; the scale by more than 4, since few rows know a faint one badly."""
 
     def scale(signal: float) -> float:
-        found = infer_scales(PROBLEMS[kind](signal, 0.95), alike(10, 0.95), 1.0, 1.0)
+        found = infer_scales(PROBLEMS[kind](signal, 0.95), KnownCovariance(alike(10, 0.95)), 1.0, 1.0)
         prior = found.prior(alike(10, 0.95))
         return prior.scale / found.noise
 
@@ -224,7 +228,7 @@ def test_what_tasks_have_of_their_own_follows_how_little_they_share(kind: str) -
     """s^2 (1 - m rho): a large scale that is mostly shared says the same as a smaller one that is mostly not."""
 
     def own(correlation: float) -> float:
-        found = infer_scales(PROBLEMS[kind](6.0, correlation), alike(10, 0.97), 1.0, 1.0)
+        found = infer_scales(PROBLEMS[kind](6.0, correlation), KnownCovariance(alike(10, 0.97)), 1.0, 1.0)
         return sum(
             float(p) * (point.prior.scale / point.noise) ** 2 * (1 - point.prior.covariance.correlation)
             for p, point in zip(found.probability, found.points, strict=True)
@@ -235,9 +239,9 @@ def test_what_tasks_have_of_their_own_follows_how_little_they_share(kind: str) -
 
 def test_what_does_not_matter_is_not_explored() -> None:
     """One task has no level of its own; tasks that share nothing have no strength, and levels as good as free."""
-    one = infer_scales(toy([20], classes=2, spread=3.0).rows(), alike(1, 0.0), 1.0, 1.0)
+    one = infer_scales(toy([20], classes=2, spread=3.0).rows(), KnownCovariance(alike(1, 0.0)), 1.0, 1.0)
     assert all(point.prior.task_level == pytest.approx(math.exp(TWO_CLASSES.centre[1])) for point in one.points)
-    apart = infer_scales(toy([10, 10], classes=2, spread=3.0).rows(), alike(2, 0.0), 1.0, 1.0)
+    apart = infer_scales(toy([10, 10], classes=2, spread=3.0).rows(), KnownCovariance(alike(2, 0.0)), 1.0, 1.0)
     assert {point.strength for point in apart.points} == {1.0}
     assert {(point.prior.task_level, point.prior.shared_level) for point in apart.points} == {(SHARED_LEVEL, NOTHING)}
     assert len(apart.points) > 1
@@ -247,7 +251,7 @@ def test_tasks_that_share_nothing_do_not_depend_on_each_other() -> None:
     """Neither in slopes nor in levels, under the same scale."""
     rows = toy([10, 10], classes=2, spread=3.0).rows()
     covariance, flipped = alike(2, 0.0), replace(rows, y=torch.where(rows.task == 1, 1 - rows.y, rows.y))
-    point = infer_scales(rows, covariance, 1.0, 1.0).points[0]
+    point = infer_scales(rows, KnownCovariance(covariance), 1.0, 1.0).points[0]
     one, other = (solve_classifier(some, point.prior).weights for some in (rows, flipped))
     torch.testing.assert_close(one[0], other[0], atol=1e-4, rtol=0)
     assert float((one[1] - other[1]).abs().max()) > 0.1
@@ -256,8 +260,8 @@ def test_tasks_that_share_nothing_do_not_depend_on_each_other() -> None:
 @pytest.mark.parametrize("classes", [0, 2])
 def test_the_unit_of_the_features_does_not_matter(classes: int) -> None:
     rows = toy([8, 7, 6], classes=classes, spread=2.0).rows()
-    one = infer_scales(rows, alike(3, 0.6), 1.0, 1.0)
-    ten = infer_scales(replace(rows, x=10 * rows.x), alike(3, 0.6), 10.0, 1.0)
+    one = infer_scales(rows, KnownCovariance(alike(3, 0.6)), 1.0, 1.0)
+    ten = infer_scales(replace(rows, x=10 * rows.x), KnownCovariance(alike(3, 0.6)), 10.0, 1.0)
     torch.testing.assert_close(ten.probability, one.probability, atol=1e-6, rtol=0)
     small, large = one.solution().weights, ten.solution().weights
     torch.testing.assert_close(10 * large[..., :-1], small[..., :-1], atol=1e-4, rtol=0)

@@ -7,8 +7,7 @@ import torch
 
 from vmtl.inference.structure import smooth_kernel
 from vmtl.inference.structure.positions import squared_distances
-from vmtl.inference.structure.readings import Reading
-from vmtl.inference.structure.smooth_kernel import UNEXPLAINED, average_covariance, kernel_factor
+from vmtl.inference.structure.smooth_kernel import UNEXPLAINED, kernel_factor, placed_covariance
 
 POINTS = torch.randn(80, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 DISTANCES = squared_distances(POINTS @ POINTS.T)
@@ -34,33 +33,14 @@ def test_tasks_in_one_place_need_one_landmark() -> None:
     assert kernel_factor(POINTS[:3].repeat(5, 1), 2.0).shape == (15, 3)
 
 
-def reading(numbers: list[float], apart: torch.Tensor) -> Reading:
-    given = torch.tensor(numbers, dtype=torch.float64)
-    return Reading(given, apart, 0.0, 0.0, torch.eye(len(numbers), dtype=torch.float64))
-
-
 def test_the_average_is_that_of_the_tables() -> None:
-    apart = torch.zeros(80, dtype=torch.float64)
     some_apart = torch.where(torch.arange(80) % 9 == 0, 1.5, 0.01).double()
-    readings = [
-        reading([-3.0, 0.0], apart),
-        reading([-4.0, 0.0, -0.5, 1.0], apart),
-        reading([-3.5, 0.0, 0.2, 0.3], some_apart),
-    ]
-    share = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64)
-    found = average_covariance(readings, share, POINTS)
-    expected = sum(p * r.covariance(DISTANCES) for p, r in zip(share, readings, strict=True))
-    torch.testing.assert_close(found.apply(torch.eye(80, dtype=torch.float64)), expected, atol=0.01, rtol=0)
-    first = average_covariance(readings, torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64), POINTS)
-    assert first.factor.shape == (80, 1)
-
-
-def test_tasks_that_were_not_looked_at_stand_apart_as_those_that_were() -> None:
-    known, seen = torch.tensor([4, 1]), torch.tensor([0.0, 1.0], dtype=torch.float64)
-    everybody = reading([-3.0, 0.0], seen).of_all(known, 5)
-    expected = torch.exp(-seen).mean()
-    torch.testing.assert_close(
-        torch.exp(-everybody.apart),
-        torch.stack([expected, torch.exp(-seen[1]), expected, expected, torch.exp(-seen[0])]),
-    )
-    assert torch.equal(reading([-3.0, 0.0], seen).of_all(torch.arange(2), 2).apart, seen)
+    apart = torch.stack([torch.zeros(80, dtype=torch.float64), some_apart])
+    share = torch.tensor([0.4, 0.6], dtype=torch.float64)
+    found = placed_covariance(apart, share, POINTS, 0.6)
+    kept = torch.exp(-apart)
+    expected = torch.exp(-0.6 * DISTANCES) * torch.einsum("r,rt,ri->ti", share, kept, kept)
+    table = found.apply(torch.eye(80, dtype=torch.float64))
+    torch.testing.assert_close(table, expected.fill_diagonal_(1), atol=0.01, rtol=0)
+    nowhere = placed_covariance(apart, torch.tensor([1.0, 0.0], dtype=torch.float64), POINTS[:, :0], 0.6)
+    assert nowhere.factor.shape == (80, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,15 @@ from torch import Tensor
 from helpers.toys import toy
 from vmtl import MultiTaskClassifier
 from vmtl.data.rows import Rows
+from vmtl.data.subsampling import subsample_rows
 from vmtl.datasets import make_task_groups
+from vmtl.inference.exact.scales import infer_scales
 from vmtl.inference.structure import covariance as covariances
 from vmtl.inference.structure import mixing_weights, positions, structure_posterior
 from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance, TaskCovariance
 from vmtl.inference.structure.mixing_weights import conditional_of
-from vmtl.inference.structure.structure_posterior import infer_structure, pair_by_pair
+from vmtl.inference.structure.positions import TaskPositions
+from vmtl.inference.structure.structure_posterior import PlacedTasks, Relatedness, infer_structure, pair_by_pair
 from vmtl.model.mixing import TaskStructure
 
 
@@ -35,6 +40,24 @@ def group_rows(rows_each: int, seed: int = 0, grouped: bool = True, classes: int
     return Rows(x, label, task, torch.ones(len(y), dtype=torch.float64), 6, max(1, classes), bool(classes))
 
 
+@dataclass(frozen=True)
+class Given:
+    """Strength and decay that are known."""
+
+    strength: float = 0.9
+    decay: float = 1.0
+
+    def draw_sharing(self, draws: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        return torch.full((draws,), self.strength).double(), torch.full((draws,), self.decay).double()
+
+
+def inferred_structure(rows: Rows, relatedness: Relatedness = "averaged") -> TaskStructure:
+    """With strength and decay by the likelihood of some of the rows."""
+    found = infer_structure(rows, relatedness, 0)
+    some = rows.take(subsample_rows(rows, 200, 0))
+    return found.structure(infer_scales(some, found, 1.0, 1.0), 0)
+
+
 def matrix_of(covariance: TaskCovariance) -> Tensor:
     assert isinstance(covariance, DenseCovariance)
     return covariance.matrix
@@ -44,54 +67,58 @@ def test_what_may_be_shared_decides() -> None:
     rows = group_rows(20)
     eye = torch.eye(6, dtype=torch.float64)
     independent = infer_structure(rows, "independent", 0)
-    assert torch.equal(matrix_of(independent.covariance), eye)
-    uniform = infer_structure(rows, "uniform", 0).structure()
-    between = uniform.covariance[~eye.bool()]
-    torch.testing.assert_close(between, between[:1].expand(30))
-    assert 0 < float(between[0]) < 1
-    probable, averaged = (infer_structure(rows, kind, 0).structure() for kind in ("most probable", "averaged"))
-    for inferred in (probable, averaged):
-        assert inferred.alpha[:3, 3:].sum(1).max() < 0.3
-    assert not torch.allclose(probable.covariance, averaged.covariance, atol=1e-6)
-    assert not torch.allclose(probable.covariance, uniform.covariance, atol=1e-2)
+    assert torch.equal(matrix_of(independent.at(0.9, 1.0)), eye)
+    uniform = infer_structure(rows, "uniform", 0)
+    torch.testing.assert_close(matrix_of(uniform.at(0.9, 1.0)), 0.9 + 0.1 * eye)
+    assert not independent.is_placed
+    assert not uniform.is_placed
+    averaged = infer_structure(rows, "averaged", 0)
+    assert averaged.is_placed
+    assert inferred_structure(rows).alpha[:3, 3:].sum(1).max() < 0.3
 
 
-def test_the_average_is_between_the_readings_and_the_most_probable_is_one_of_them() -> None:
+def test_the_covariance_is_the_average_of_the_readings() -> None:
+    """Written out pair by pair, of two readings, one of which has a task apart."""
+    points = torch.tensor([[0.0], [1.0], [3.0]], dtype=torch.float64)
+    apart = torch.tensor([[0.0, 0.0, 0.0], [0.0, 0.7, 0.0]], dtype=torch.float64)
+    share = torch.tensor([0.25, 0.75], dtype=torch.float64)
+    placed = PlacedTasks(TaskPositions(points, torch.zeros(1, 3, 3).double()), apart, share, torch.arange(3))
+    table = matrix_of(placed.at(0.8, 0.3))
+    for t in range(3):
+        for i in range(3):
+            likeness = math.exp(-0.3 * float(points[t] - points[i]) ** 2)
+            kept = sum(float(share[k]) * math.exp(-float(apart[k, t] + apart[k, i])) for k in range(2))
+            assert float(table[t, i]) == pytest.approx(1.0 if t == i else 0.8 * likeness * kept)
+
+
+def test_the_most_probable_reading_stands_alone() -> None:
     rows = group_rows(12, seed=1)
-    readings: list[Any] = []
-    original = structure_posterior.read_structure
+    averaged, probable = (infer_structure(rows, kind, 0) for kind in ("averaged", "most probable"))
+    assert isinstance(averaged, PlacedTasks)
+    assert isinstance(probable, PlacedTasks)
+    assert sorted(probable.share.tolist()) == [0.0, 1.0]
+    assert int(probable.share.argmax()) == int(averaged.share.argmax())
 
-    def keep(*arguments: Any) -> Any:
-        readings.extend(original(*arguments))
-        return readings
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(structure_posterior, "read_structure", keep)
-        averaged = infer_structure(rows, "averaged", 0).structure()
-    probable = infer_structure(rows, "most probable", 0).structure()
-    distances = torch.cdist(averaged.positions, averaged.positions).square()
-    tables = torch.stack([reading.covariance(distances) for reading in readings])
-    assert (averaged.covariance >= tables.amin(0) - 1e-9).all()
-    assert (averaged.covariance <= tables.amax(0) + 1e-9).all()
-    best = max(range(3), key=lambda k: readings[k].log_probability)
-    torch.testing.assert_close(probable.covariance, tables[best])
+def test_likeness_falls_with_distance_as_fast_as_the_decay_says() -> None:
+    placed = infer_structure(group_rows(20), "averaged", 0)
+    slow, fast = (matrix_of(placed.at(0.9, decay)) for decay in (0.01, 1.0))
+    assert slow[0, 4] > 0.8
+    assert fast[0, 4] < 0.3
+    assert fast[0, 1] > 0.6
 
 
 @pytest.mark.parametrize("kind", ["uniform", "averaged", "most probable"])
 def test_one_and_two_tasks_have_nothing_to_choose(kind: Any) -> None:
     inferred = infer_structure(toy([9], classes=2).rows(), kind, 0)
-    alone = inferred.structure()
+    alone = inferred.structure(Given(), 0)
     assert alone.covariance.tolist() == [[1.0]]
     inferred = infer_structure(toy([9, 12], classes=2).rows(), kind, 0)
-    pair = inferred.structure()
+    pair = inferred.structure(Given(), 0)
     assert pair.alpha.tolist() == [[0.0, 1.0], [1.0, 0.0]]
     assert 0 < float(pair.covariance[0, 1]) < 1
     for structure in (alone, pair):
         assert structure.alpha_interval is structure.positions is structure.beta is None
-
-
-def intervals_of(rows: Rows) -> TaskStructure:
-    return infer_structure(rows, "averaged", 0).structure()
 
 
 @pytest.mark.parametrize("classes", [0, 2])
@@ -100,7 +127,7 @@ def test_intervals_contain_the_estimates(classes: int, grouped: bool) -> None:
     """Most of them: an estimate is of the mean of B, an interval of draws."""
     off = ~torch.eye(6, dtype=torch.bool)
     for seed in range(2):
-        found = intervals_of(group_rows(15, seed, grouped, classes))
+        found = inferred_structure(group_rows(15, seed, grouped, classes))
         for name, mask in (("alpha", off), ("beta", off), ("sharing", torch.ones(6, dtype=torch.bool))):
             low, high = getattr(found, f"{name}_interval")
             estimate = getattr(found, name)
@@ -118,7 +145,7 @@ def test_intervals_are_wide_with_few_rows_and_narrow_with_many(grouped: bool) ->
     def width(rows_each: int, name: str) -> float:
         widths = []
         for seed in range(3):
-            low, high = getattr(intervals_of(group_rows(rows_each, seed, grouped, own=0.3)), f"{name}_interval")
+            low, high = getattr(inferred_structure(group_rows(rows_each, seed, grouped, own=0.3)), f"{name}_interval")
             widths.append(float((high - low).mean()))
         return sum(widths) / 3
 
@@ -127,7 +154,7 @@ def test_intervals_are_wide_with_few_rows_and_narrow_with_many(grouped: bool) ->
 
 
 def test_tasks_dealt_at_random_have_an_even_map_within_the_intervals() -> None:
-    found = intervals_of(group_rows(15, grouped=False))
+    found = inferred_structure(group_rows(15, grouped=False))
     assert found.alpha_interval is not None
     low, high = found.alpha_interval
     off = ~torch.eye(6, dtype=torch.bool)
@@ -137,8 +164,8 @@ def test_tasks_dealt_at_random_have_an_even_map_within_the_intervals() -> None:
 def test_inference_does_not_depend_on_the_names_of_tasks() -> None:
     rows = group_rows(15)
     order = torch.tensor([4, 0, 3, 5, 1, 2])
-    one = intervals_of(rows)
-    other = intervals_of(Rows(rows.x, rows.y, order[rows.task], rows.weight, 6, 2, True))
+    one = inferred_structure(rows)
+    other = inferred_structure(Rows(rows.x, rows.y, order[rows.task], rows.weight, 6, 2, True))
     torch.testing.assert_close(other.alpha[order][:, order], one.alpha, atol=1e-3, rtol=0)
     torch.testing.assert_close(other.sharing[order], one.sharing, atol=1e-3, rtol=0)
 
@@ -181,10 +208,11 @@ def test_groups_of_many_tasks_are_found(tables: bool, monkeypatch: pytest.Monkey
             monkeypatch.setattr(module, "MAX_TASKS", 50)
     rows, group = many_groups(90, 10)
     found = infer_structure(rows, "averaged", 0)
-    assert isinstance(found.covariance, LowRankCovariance)
-    alpha = conditional_of(found.covariance, torch.arange(90))[0]
+    covariance = found.at(0.9, 1.0)
+    assert isinstance(covariance, LowRankCovariance)
+    alpha = conditional_of(covariance, torch.arange(90))[0]
     assert (alpha * (group[:, None] == group)).sum(1).mean() > 0.8  # even weights have a third
-    structure = found.structure(0.9)
+    structure = found.structure(Given(), 0)
     assert structure.positions is not None
     assert structure.factor is not None
     assert (structure.alpha is not None) == (structure.alpha_interval is not None) == tables
@@ -201,7 +229,9 @@ def test_many_tasks_of_one_population_are_alike(monkeypatch: pytest.MonkeyPatch)
     generator = torch.Generator().manual_seed(1)
     noisy = rows.x[:, 0] + torch.randn(len(rows.y), generator=generator, dtype=torch.float64)
     rows = Rows(rows.x, (noisy > 0).long(), rows.task, rows.weight, 90, 2, True)
-    covariance = infer_structure(rows, "averaged", 0).covariance
+    found = infer_structure(rows, "averaged", 0)
+    scales = infer_scales(rows, found, 1.0, 1.0)
+    covariance = found.at(scales.strength, scales.decay)
     between = covariance.apply(torch.eye(90, dtype=torch.float64))[~torch.eye(90, dtype=torch.bool)]
     assert between.max() - between.min() < 0.1
 

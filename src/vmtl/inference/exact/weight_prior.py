@@ -65,7 +65,7 @@ def infer_scales_under(structure: StructurePosterior, rows: Rows, kernel: Kernel
     """The scales given who is like whom, from some of the rows."""
     rows = rows.cpu()
     limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else MAX_ROWS
-    some = rows.take(subsample_rows(rows, limit, seed))
+    some = rows.take(subsample_rows(rows, limit, seed, structure.turns))
     # the kernel's noise is that of a row of weight 1, the scales' that of a row that counts as one
     start = kernel.signal_to_noise * (1.0 if rows.is_classification else rows.unit**0.5)
     return infer_scales(some, structure, kernel.feature_scale, start)

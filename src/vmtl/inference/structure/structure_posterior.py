@@ -65,6 +65,10 @@ class StructurePosterior(Protocol):
     def is_placed(self) -> bool:
         """Whether gamma matters."""
 
+    @property
+    def turns(self) -> Tensor | None:
+        """(T,) in which order tasks are looked at where only some can be; None: at random."""
+
     def at(self, strength: float, decay: float) -> TaskCovariance:
         """B of the strength m and the decay gamma."""
 
@@ -82,6 +86,10 @@ class KnownCovariance:
     def is_placed(self) -> bool:
         return False
 
+    @property
+    def turns(self) -> None:
+        return None
+
     def at(self, strength: float, decay: float) -> TaskCovariance:
         return self.covariance.weaken(strength)
 
@@ -96,6 +104,7 @@ class PlacedTasks:
     positions: TaskPositions
     apart: Tensor  # (R, T) o_t in each reading
     share: Tensor  # (R,) the probabilities of the readings
+    turns: Tensor  # (T,) pair by pair
 
     @property
     def is_placed(self) -> bool:
@@ -154,13 +163,14 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> Structur
         return KnownCovariance(alike(rows.n_tasks, 1.0))
     limit = max(POSITION_ROWS, TASK_ROWS * rows.n_tasks)
     positions = infer_positions(rows.take(subsample_evenly(rows.task, limit, seed)), seed)
-    some, known = _some_tasks(rows, seed, pair_by_pair(positions.points, seed))
+    turns = pair_by_pair(positions.points, seed)
+    some, known = _some_tasks(rows, seed, turns)
     readings = read_structure(Targets.of(some), positions.distances(known))
     share = torch.tensor([reading.log_probability for reading in readings], dtype=torch.float64).softmax(0)
     if relatedness == "most probable":
         share = F.one_hot(share.argmax(), len(share)).double()
     apart = torch.stack([reading.of_all(known, rows.n_tasks).apart for reading in readings])
-    return PlacedTasks(positions, apart, share)
+    return PlacedTasks(positions, apart, share, turns)
 
 
 def _some_tasks(rows: Rows, seed: int, turns: Tensor) -> tuple[Rows, Tensor]:

@@ -124,7 +124,7 @@ def test_the_evidence_of_targets_is_that_of_a_gaussian_at_its_best_unit(weight: 
             return -float(law.log_prob(rows.y))
 
         best = minimize_scalar(density, bounds=(-5, 5), method="bounded", options={"xatol": 1e-9})
-        point = weigh(prior, 1.0, 0.25, None)
+        point = weigh(prior, (1.0, 1.0), 0.25, None)
         found.append(point.log_density)
         expected.append(-best.fun)
         assert point.noise == pytest.approx(math.exp(best.x) * weight**0.5, abs=1e-5)
@@ -183,7 +183,7 @@ def test_the_middle_of_positive_numbers_is_that_of_their_logs() -> None:
     assert found.noise == pytest.approx(3.0)
     middle = found.prior(alike(3, 0.1))
     assert (middle.scale, middle.task_level) == (pytest.approx(1.0), pytest.approx(2.0))
-    assert middle.covariance.correlation == 0.1
+    assert middle.covariance.correlation == pytest.approx(0.1)
 
 
 def noisy_classes(signal: float, correlation: float, seed: int = 0, classes: int = 2) -> Rows:

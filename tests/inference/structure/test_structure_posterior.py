@@ -233,7 +233,7 @@ def test_many_tasks_of_one_population_are_alike(monkeypatch: pytest.MonkeyPatch)
     scales = infer_scales(rows, found, 1.0, 1.0)
     covariance = found.at(scales.strength, scales.decay)
     between = covariance.apply(torch.eye(90, dtype=torch.float64))[~torch.eye(90, dtype=torch.bool)]
-    assert between.max() - between.min() < 0.1
+    assert between.max() - between.min() < 0.2
 
 
 def test_tasks_are_looked_at_pair_by_pair() -> None:

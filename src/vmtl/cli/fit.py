@@ -53,13 +53,15 @@ def fit(
     Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs. Columns that look
     like identifiers, that never change or that alone give the target away are pointed out.
     """
+    from vmtl._utils.progress_bar import progress_bar
     from vmtl.cli._support.advice import warnings_about, what_was_read
     from vmtl.cli._support.files import check_output
 
     check_output(out, table)
-    problem = read_problem(table, task, target, kind, drop)
     named = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed, "unknown_task": unknown_task}
-    model = make_model(problem, {**named, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
+    with progress_bar(f"Reading {table.name}", visible=not quiet):
+        problem = read_problem(table, task, target, kind, drop)
+        model = make_model(problem, {**named, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
     warnings = [] if quiet and not json else list(warnings_about(problem, visible=not quiet))
     note("\n".join(f"Warning: {warning}" for warning in warnings), quiet or not warnings)

@@ -27,7 +27,7 @@ MOST_COLUMNS = 4
 
 @dataclass(frozen=True)
 class Trial:
-    """One problem: a fitted model, predictions of it and of others on the test rows, and what the structure is worth."""
+    """One problem: a fitted model, predictions by it and by others on the test rows, what the structure is worth."""
 
     problem: Problem
     n_train: int

@@ -50,7 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write goals and tables to this file too")
     parser.add_argument("--smoke", action="store_true", help="a few rows and steps of everything")
     parser.add_argument("--show", action="store_true", help="run nothing: tables of the records there are")
-    parser.add_argument("--write", action="store_true", help="write the tables into docs/linear-models.md and docs/defaults.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables into docs/linear-models.md and docs/defaults.md"
+    )
     given = parser.parse_args(arguments)
     place = Place(given.data, given.splits)
     read = [narrow(suite, given.only) for suite in load_suites(SUITE)]
@@ -69,7 +71,9 @@ def main(arguments: list[str] | None = None) -> int:
     if given.write:
         root = SUITE.parents[1]
         write_block(
-            root / "docs" / "linear-models.md", "comparison", to_markdown([comparison_table(find_settings(suites, records))], level=3)
+            root / "docs" / "linear-models.md",
+            "comparison",
+            to_markdown([comparison_table(find_settings(suites, records))], level=3),
         )
         write_block(root / "docs" / "defaults.md", "goals", to_markdown([goal_table(goals)], level=3))
     return int(failed)

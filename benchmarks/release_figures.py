@@ -36,8 +36,9 @@ class Figure:
     reached: bool | None = None  # where the page states a goal
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        return self.page, self.name, self.quantity
+    def key(self) -> tuple[str, str]:
+        """What was measured, wherever it stands: tables may move from page to page."""
+        return self.name, self.quantity
 
 
 @dataclass(frozen=True)

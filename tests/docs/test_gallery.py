@@ -53,7 +53,9 @@ def test_pages_print_what_they_say(page: Path, tmp_path: Path) -> None:
     if missing := gallery.absent(page.stem):
         pytest.skip(missing)
     for piece, printed in gallery.run(page, tmp_path):
-        assert same(printed, piece["printed"]), f"{printed}\nRun `python docs/gallery.py {page.stem}` and read the page."
+        assert same(printed, piece["printed"]), (
+            f"{printed}\nRun `python docs/gallery.py {page.stem}` and read the page."
+        )
     assert (tmp_path / f"{page.stem}.png").is_file()
 
 

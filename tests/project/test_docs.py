@@ -166,7 +166,9 @@ def write_tables() -> None:
         (ROOT / page).write_text(text.replace(between(text, name), table()), encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "name"), [
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
         ("README.md", "peers"),
         ("docs/peers.md", "peers"),
         ("docs/linear-models.md", "comparison"),

@@ -50,8 +50,7 @@ def lines_of_tasks(model: MultiTaskEstimator, maps: Iterable[list[Arrow]], most:
     """A task, its strongest arrow in every map, and its strength; tasks with the strongest arrows if there are many."""
     strongest = [{arrow.learner: arrow for arrow in reversed(arrows)} for arrows in maps]
     names = [str(task) for task in model.tasks_]
-    order = {arrow.learner: place for place, arrow in enumerate(strongest[-1].values())}
-    kept = sorted(names, key=lambda name: -order[name])[:most]
+    kept = sorted(names, key=lambda name: -strongest[-1][name].weight)[:most]
     r = dict(zip(names, model.sharing_, strict=True))
     return [
         (cut_name(name), *(f"{cut_name(of[name].teacher)} {of[name].share()}" for of in strongest), f"{r[name]:.2f}")

@@ -164,21 +164,25 @@ def _maps(model: BaseMultiTask) -> list[Picture]:
         return [_map_picture("alpha", "for w and z alike: beta is tied to alpha", alpha, ends[0])]
     pairs = (
         ("alpha", "from whom the weights w learn", alpha, ends[0]),
-        ("beta", "whose representations z are alike", beta, ends[1]),
+        ("beta", "whose representations z are alike", beta, ends[1], "is like"),
     )
     return [_map_picture(*of_map) for of_map in pairs if np.asarray(of_map[2]).any()]
 
 
-def _map_picture(name: str, meaning: str, weights: pd.DataFrame, interval: MapInterval | None) -> Picture:
+def _map_picture(
+    name: str, meaning: str, weights: pd.DataFrame, interval: MapInterval | None, verb: str = "learns from"
+) -> Picture:
     room = interval is not None and len(weights) <= related.MOST_WITH_ENDS
     ends = " Below each number stands its 90 % interval." if room else ""
     return draw(
         f"map-{name}",
-        lambda ax: related.plot_relatedness(weights, ax, interval if room else None),
+        lambda ax: related.plot_relatedness(weights, ax, interval if room else None).set_xlabel(verb),
         height=0.8 + min(0.5 * len(weights), 3.0) + name_height(weights.index),
         title=f"Map {name}: {meaning}",
-        caption=f"A row is a task; its columns say how much it takes from each other task.{ends}",
-        alt=f"Map {name}: " + "; ".join(str(arrow) for arrow in arrows(weights, interval)[:12]) + ".",
+        caption=f"A row is a task; its columns say how much it {verb} each other task.{ends}",
+        alt=f"Map {name}: "
+        + "; ".join(f"{a.learner} {verb} {a.teacher} {a.share()}" for a in arrows(weights, interval)[:12])
+        + ".",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from vmtl._utils.messages import counted
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.report.arrows import Control, arrows
-from vmtl.report.finding import Finding, read_model, strengths
+from vmtl.report.finding import Finding, read_map, read_model, strengths
 from vmtl.report.plots import relatedness as related
 from vmtl.report.plots.svg import Picture, draw
 from vmtl.report.sections.section import Section
@@ -38,7 +38,7 @@ def relatedness_section(
     tells = finding.answer != "flat"
     shown = finding.preferred if finding.arrows[0].interval is None else finding.arrows
     lines = tuple(str(arrow) for arrow in shown[:MOST_LINES]) if tells else ()
-    words = [finding.sentence(), *_explanation(finding)]
+    words = [finding.sentence(), *_likeness_words(model), *_explanation(finding)]
     if worth is not None:
         words.append(_worth_words(worth))
     if finding.n_tasks > 2:
@@ -47,13 +47,25 @@ def relatedness_section(
     pictures = [
         *([_arrow_picture(model.alpha_, lines)] if tells else []),
         alpha,
-        *_structure_pictures(model),
         *beta,
+        *_structure_pictures(model),
         *([_control_picture(model.alpha_, control)] if control is not None else []),
     ]
     sheets = (arrow_sheet(finding, strengths(model), control), *([worth_sheet(worth)] if worth is not None else []))
     fold = "" if tells else "All weights" + (" and the control" if control is not None else "")
     return Section("relatedness", "Who learns from whom?", tuple(words), tuple(pictures), sheets, lines, fold)
+
+
+def _likeness_words(model: BaseMultiTask) -> list[str]:
+    """Whose representations are alike, where that is clear and beta has an answer of its own."""
+    likeness = read_map(model.beta_, getattr(model, "beta_interval_", None))
+    if likeness is None or likeness.answer != "clear" or np.array_equal(model.alpha_, model.beta_):
+        return []
+    nearest = likeness.arrows[0]
+    return [
+        "By their representations some tasks are clearly more alike than others (map beta): "
+        f"{nearest.learner} is most like {nearest.teacher}, {nearest.share()}."
+    ]
 
 
 def _explanation(finding: Finding) -> list[str]:

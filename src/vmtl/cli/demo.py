@@ -51,7 +51,7 @@ def demo(
     method: Annotated[
         str, typer.Option(help="The method whose model is kept and shown.", autocompletion=method_names)
     ] = "vmtl",
-    steps: Annotated[int, typer.Option(min=1, help="Gradient steps of the methods to compare with.")] = 100,
+    steps: Annotated[int, typer.Option(min=1, help="Gradient steps of the methods to compare with.")] = 60,
     seed: Annotated[int, typer.Option(min=0, help="Which rows are for training.")] = 0,
     quiet: Quiet = False,
     json: Json = False,

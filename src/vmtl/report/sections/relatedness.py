@@ -175,7 +175,7 @@ def _maps(model: BaseMultiTask) -> list[Picture]:
     if np.array_equal(alpha, beta):
         return [_map_picture("alpha", "for w and z alike: beta is tied to alpha", alpha, ends[0])]
     pairs = (
-        ("alpha", "from whom the weights w learn", alpha, ends[0]),
+        ("alpha", "from whom the weights w learn", alpha, ends[0], "learns from"),
         ("beta", "whose representations z are alike", beta, ends[1], "is like"),
     )
     return [_map_picture(*of_map) for of_map in pairs if np.asarray(of_map[2]).any()]

@@ -31,6 +31,7 @@ class Trial:
     """One problem: a fitted model, predictions by it and by others on the test rows, what the structure is worth."""
 
     problem: Problem
+    method: str
     n_train: int
     model: MultiTaskEstimator
     evidence: Evidence
@@ -41,7 +42,7 @@ class Trial:
     def best_first(self) -> dict[str, Evidence]:
         """Everything that was fitted, by its mean score."""
         sign = -1 if self.problem.is_classification else 1
-        every = {self.model.method: self.evidence, **self.others}
+        every = {self.method: self.evidence, **self.others}
         return dict(sorted(every.items(), key=lambda item: sign * item[1].mean_score()))
 
 
@@ -114,7 +115,7 @@ def run_trial(problem: Problem, share: float, method: str, steps: int, seed: int
     names = [name for name in (*METHODS, *LINEAR) if name != method]
     quick = copy(model).set_params(max_steps=steps)
     others = compare(quick, evidence, train, test, names, lambda name: done(f"{problem.name} {name}"))
-    return Trial(problem, len(train.y), model, evidence, others, structure_worth_of(model, train))
+    return Trial(problem, method, len(train.y), model, evidence, others, structure_worth_of(model, train))
 
 
 def save(trial: Trial, out: Path, page: Path) -> None:
@@ -151,7 +152,7 @@ def show_scores(trial: Trial) -> None:
     """The methods, best mean first: mean over tasks, the lead of the kept one, and the tasks or their extremes."""
     from vmtl.evaluation.comparison import lead
 
-    is_classification, kept = trial.problem.is_classification, trial.model.method
+    is_classification, kept = trial.problem.is_classification, trial.method
     factor, unit = (100, "accuracy in %, higher is better") if is_classification else (1, "RMSE, lower is better")
     rows = []
     for name, evidence in trial.best_first.items():
@@ -193,7 +194,7 @@ def about_neighbours(trial: Trial) -> str:
 def what_was_seen(trial: Trial) -> str:
     """The kept method beside every task alone and all rows pooled, in one sentence."""
     factor, unit = (100, " %") if trial.problem.is_classification else (1, "")
-    every, kept = trial.best_first, trial.model.method
+    every, kept = trial.best_first, trial.method
     others = {"stl": "with every task alone", "pooled": "with all rows pooled"}
     mean = {name: f"{factor * every[name].mean_score():.1f}{unit}" for name in (kept, *others)}
     against = " and ".join(f"{mean[name]} {how}" for name, how in others.items() if name != kept)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vmtl._utils.progress_bar import progress_bar
 from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.options import Debug, Json, Kind, LabelledTable, Quiet, method_names
 
@@ -53,7 +54,6 @@ def fit(
     Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs. Columns that look
     like identifiers, that never change or that alone give the target away are pointed out.
     """
-    from vmtl._utils.progress_bar import progress_bar
     from vmtl.cli._support.advice import warnings_about, what_was_read
     from vmtl.cli._support.files import check_output
 
@@ -65,8 +65,7 @@ def fit(
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
     warnings = [] if quiet and not json else list(warnings_about(problem, visible=not quiet))
     note("\n".join(f"Warning: {warning}" for warning in warnings), quiet or not warnings)
-    seconds = train(model, problem, checkpoint)
-    notes = training_notes(problem, model, task, target)
+    seconds, notes = train(model, problem, checkpoint), training_notes(problem, model, task, target)
     model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
     if json:
         show_json({"model": str(out), "method": method, "seconds": seconds, **notes, "warnings": warnings})

@@ -69,13 +69,9 @@ def main(arguments: list[str] | None = None) -> int:
         content = {"goals": [asdict(goal) for goal in goals], "tables": [asdict(table) for table in tables]}
         given.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
     if given.write:
-        root = SUITE.parents[1]
-        write_block(
-            root / "docs" / "linear-models.md",
-            "comparison",
-            to_markdown([comparison_table(find_settings(suites, records))], level=3),
-        )
-        write_block(root / "docs" / "defaults.md", "goals", to_markdown([goal_table(goals)], level=3))
+        docs, linear = SUITE.parents[1] / "docs", comparison_table(find_settings(suites, records))
+        write_block(docs / "linear-models.md", "comparison", to_markdown([linear], level=3))
+        write_block(docs / "defaults.md", "goals", to_markdown([goal_table(goals)], level=3))
     return int(failed)
 
 

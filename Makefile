@@ -5,7 +5,7 @@ PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint const
 # Tests share the cores: one thread each, as many workers as cores.
 TEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
 
-.PHONY: demo test test-full test-rest test-portable test-lowest lint hooks docs bench-speed bench-accuracy results clean
+.PHONY: demo test test-full test-rest test-portable test-lowest lint hooks docs pictures bench-speed bench-accuracy results clean
 
 demo: .venv/.installed
 	$(BIN)/vmtl demo
@@ -61,6 +61,13 @@ test-lowest:
 
 docs: .venv/.tested
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# Every picture of README and docs; the report's needs Chromium and its driver, the gallery's the data that it names.
+pictures: .venv/.tested
+	$(BIN)/python docs/architecture.py
+	$(BIN)/python docs/report_image.py
+	$(BIN)/python docs/gallery.py
+	$(BIN)/python benchmarks/collapse.py write
 
 bench-speed: .venv/.installed
 	$(BIN)/python benchmarks/speed.py

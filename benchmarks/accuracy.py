@@ -3,7 +3,7 @@
     python benchmarks/accuracy.py --data DIR --out runs/accuracy [--workers 2] [--json FILE] [--smoke]
 
 Runs the jobs of ``accuracy.toml`` that have no record yet; stopped and started again it goes on. ``--show`` runs
-nothing and reads the records there are; ``--write`` puts the tables into README.md and docs/defaults.md.
+nothing and reads the records there are; ``--write`` puts the tables into docs/linear-models.md and docs/defaults.md.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write goals and tables to this file too")
     parser.add_argument("--smoke", action="store_true", help="a few rows and steps of everything")
     parser.add_argument("--show", action="store_true", help="run nothing: tables of the records there are")
-    parser.add_argument("--write", action="store_true", help="write the tables into README.md and docs/defaults.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables into docs/linear-models.md and docs/defaults.md"
+    )
     given = parser.parse_args(arguments)
     place = Place(given.data, given.splits)
     read = [narrow(suite, given.only) for suite in load_suites(SUITE)]
@@ -67,11 +69,9 @@ def main(arguments: list[str] | None = None) -> int:
         content = {"goals": [asdict(goal) for goal in goals], "tables": [asdict(table) for table in tables]}
         given.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
     if given.write:
-        root = SUITE.parents[1]
-        write_block(
-            root / "README.md", "comparison", to_markdown([comparison_table(find_settings(suites, records))], level=3)
-        )
-        write_block(root / "docs" / "defaults.md", "goals", to_markdown([goal_table(goals)], level=3))
+        docs, linear = SUITE.parents[1] / "docs", comparison_table(find_settings(suites, records))
+        write_block(docs / "linear-models.md", "comparison", to_markdown([linear], level=3))
+        write_block(docs / "defaults.md", "goals", to_markdown([goal_table(goals)], level=3))
     return int(failed)
 
 

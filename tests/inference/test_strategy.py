@@ -14,6 +14,7 @@ from vmtl.inference.recipes.point import Point
 from vmtl.inference.recipes.variational import Variational
 from vmtl.inference.recipes.warm_start import WarmStart
 from vmtl.inference.strategy import Strategy, choose_strategy, fit
+from vmtl.inference.variational.run import Callbacks
 from vmtl.methods import METHODS
 from vmtl.model.model import effective_method
 
@@ -74,3 +75,13 @@ def test_a_fit_is_complete_and_leaves_the_settings_alone(method: str) -> None:
     assert not any(parameter.requires_grad for parameter in fitted.model.parameters())
     assert fitted.history.step == [1, 2]
     assert fitted.hyperparameters.strategy == chosen(method).name
+
+
+@pytest.mark.parametrize("method", ["vmtl", "bakker", "bmtl", "vmtl_ac"])
+@pytest.mark.usefixtures("quick_inference")
+def test_whoever_waits_is_told_what_comes_next(method: str) -> None:
+    phases: list[str] = []
+    settings = PRESETS["default"].with_options(max_steps=1)
+    fit(METHODS[method], settings, CLASSES, 0, callbacks=Callbacks(before_phase=phases.append))
+    assert phases[0] == "choosing a kernel"
+    assert len(phases) == len(set(phases)) >= 2

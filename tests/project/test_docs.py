@@ -22,6 +22,8 @@ from vmtl.config.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: What tests/docs/test_gallery.py runs.
+GALLERY = sorted((ROOT / "docs" / "gallery").glob("*.md"))
 #: Pages whose snippets run in the short form too.
 SHORT = ("presets", "uncertainty")
 SHELLS = ("bash", "sh", "shell", "console")
@@ -146,7 +148,6 @@ def presets_table() -> str:
 
 
 GENERATED = [
-    ("README.md", "methods", methods_table),
     ("docs/methods.md", "methods", methods_table),
     ("docs/presets.md", "presets", presets_table),
 ]
@@ -165,12 +166,20 @@ def write_tables() -> None:
         (ROOT / page).write_text(text.replace(between(text, name), table()), encoding="utf-8")
 
 
-@pytest.mark.parametrize(("page", "name"), [("README.md", "comparison"), ("docs/defaults.md", "goals")])
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
+        ("README.md", "peers"),
+        ("docs/peers.md", "peers"),
+        ("docs/linear-models.md", "comparison"),
+        ("docs/defaults.md", "goals"),
+    ],
+)
 def test_measured_tables_have_their_place(page: str, name: str) -> None:
     assert between((ROOT / page).read_text(encoding="utf-8"), name).strip()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*PAGES, *GALLERY], ids=lambda page: page.stem)
 def test_names_in_the_text_exist(page: Path) -> None:
     """`vmtl.module.name` and `file.py` in code font are there."""
     text = page.read_text(encoding="utf-8")
@@ -189,7 +198,7 @@ def test_constants_of_the_default_are_the_codes() -> None:
     assert {name: float(value) for name, value in rows} == {name: resolve(name) for name, _ in rows}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*PAGES, *GALLERY], ids=lambda page: page.stem)
 def test_local_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if not re.match(r"[a-z]+:", target):
@@ -203,7 +212,7 @@ def test_choices_state_their_default(estimator: type) -> None:
 
 
 def test_images_are_small() -> None:
-    images = [*(ROOT / "docs" / "images").iterdir()]
+    images = [*(ROOT / "docs" / "images").iterdir(), *(ROOT / "docs" / "gallery").glob("*.png")]
     assert images
     assert all(image.stat().st_size < MOST_IMAGE_BYTES for image in images)
 

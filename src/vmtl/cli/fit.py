@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vmtl._utils.progress_bar import progress_bar
 from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.options import Debug, Json, Kind, LabelledTable, Quiet, method_names
 
@@ -57,14 +58,14 @@ def fit(
     from vmtl.cli._support.files import check_output
 
     check_output(out, table)
-    problem = read_problem(table, task, target, kind, drop)
     named = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed, "unknown_task": unknown_task}
-    model = make_model(problem, {**named, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
+    with progress_bar(f"Reading {table.name}", visible=not quiet):
+        problem = read_problem(table, task, target, kind, drop)
+        model = make_model(problem, {**named, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
     warnings = [] if quiet and not json else list(warnings_about(problem, visible=not quiet))
     note("\n".join(f"Warning: {warning}" for warning in warnings), quiet or not warnings)
-    seconds = train(model, problem, checkpoint)
-    notes = training_notes(problem, model, task, target)
+    seconds, notes = train(model, problem, checkpoint), training_notes(problem, model, task, target)
     model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
     if json:
         show_json({"model": str(out), "method": method, "seconds": seconds, **notes, "warnings": warnings})

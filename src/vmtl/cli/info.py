@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from vmtl._utils.messages import first_few
 from vmtl.cli._support.console import show_json, show_table
 from vmtl.cli._support.options import Debug, Json, ModelFile
-from vmtl.cli._support.weights import show_weights
+from vmtl.cli._support.weights import show_structure
 
 if TYPE_CHECKING:
     from vmtl.estimators import MultiTaskEstimator
@@ -30,7 +30,7 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
     facts = [(name, in_one_cell(value)) for name, value in document.items() if name not in APART]
     show_table(str(model), ("", "value"), facts)
     show_table("What was inferred", ("", "value"), inferred(fitted.hyperparameters_))
-    show_weights("Who learns from whom (alpha)", fitted, MOST_ITEMS)
+    show_structure("Who learns from whom (alpha)", fitted, MOST_ITEMS)
 
 
 def model_document(model: MultiTaskEstimator) -> dict[str, object]:

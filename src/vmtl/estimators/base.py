@@ -168,12 +168,12 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
         if callback is not None:
             hooks.append(lambda trainer, progress: callback(progress))
         with keeper or nullcontext(), progress_bar("Training", visible=bool(self.verbose)) as show:
-            show("choosing a kernel, and who learns from whom", 0)
+            show("", 0)
             hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total))
             if keeper is not None:  # an interrupted run's, if nobody chose one
                 seed = keeper.seed
             train, held_out = hold_out(rows, seed) if self.early_stopping else (rows, None)
-            callbacks = Callbacks(None if keeper is None else keeper.resume, hooks)
+            callbacks = Callbacks(None if keeper is None else keeper.resume, hooks, lambda phase: show(phase, 0))
             return fit(method, settings, train, seed, held_out=held_out, callbacks=callbacks), seed
 
     # -- predicting ------------------------------------------------------------------------------------

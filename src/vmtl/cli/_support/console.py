@@ -7,6 +7,8 @@ import math
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import typer
@@ -31,7 +33,17 @@ def printable(text: object) -> str:
 def note(text: str, quiet: bool = False) -> None:
     """A remark for people, on standard error."""
     if not quiet:
-        typer.echo(printable(text), err=True)
+        say(text, err=True)
+
+
+def say(text: str, err: bool = False) -> None:
+    """Sentences, a line each; a terminal gets no line that breaks within a word, unless it is an indented command."""
+    stream = sys.stderr if err else sys.stdout
+    for line in map(printable, text.split("\n")):
+        broken = [line]
+        if stream.isatty() and not line.startswith(" "):
+            broken = wrap(line, get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+        typer.echo("\n".join(broken), err=err)
 
 
 def show_json(document: object) -> None:

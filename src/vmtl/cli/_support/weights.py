@@ -1,24 +1,29 @@
-"""Who learns from whom: what the map says in one sentence, and its strongest weights as a short table."""
+"""Who is like whom and who learns from whom: in a sentence, as a small map, and a line per task."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from vmtl.cli._support.console import printable, show_table
+from vmtl.cli._support.console import say, show_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from vmtl.estimators import MultiTaskEstimator
+    from vmtl.report import Arrow
 
-#: Letters of a task's name, so that the table fits a terminal of 80 columns.
-NAME = 16
+#: Letters of a task's name, so that the table of two maps fits a terminal of 80 columns.
+NAME = 9
+#: Tasks whose whole map fits one.
+MOST_IN_MAP = 5
+#: Characters of the bar of a weight of 1.
+BAR = 10
 
 
-def show_weights(title: str, model: MultiTaskEstimator, most: int) -> None:
-    """The finding of a model's map; where it is not flat, the strongest weights beside the strength of the learner."""
-    import typer
-
-    from vmtl.report import read_model
-    from vmtl.report.finding import strengths
+def show_structure(title: str, model: MultiTaskEstimator, most: int) -> None:
+    """What a model's map alpha says; unless both maps are flat, beta as a picture and both in a line per task."""
+    from vmtl.report import read_map, read_model
     from vmtl.report.many_tasks import MOST_MAPPED
 
     if len(model.tasks_) > MOST_MAPPED:
@@ -27,24 +32,26 @@ def show_weights(title: str, model: MultiTaskEstimator, most: int) -> None:
     finding = read_model(model)
     if finding is None:
         return
-    typer.echo(printable(f"{title}: {finding.sentence()}"))
-    if finding.answer == "flat":
+    say(f"{title}: {finding.sentence()}")
+    likeness = read_map(model.beta_, getattr(model, "beta_interval_", None))
+    if likeness is not None and likeness.answer != "flat" and len(model.tasks_) <= MOST_IN_MAP:
+        show_table("Map beta: whose representations resemble those of a task", *map_cells(model.beta_))
+    if finding.answer == "flat" and (likeness is None or likeness.answer == "flat"):
         return
-    of_tasks = strengths(model)
-    shown = finding.arrows[:most]
-    cut = f"the {most} strongest of {len(finding.arrows)}; " if len(finding.arrows) > most else ""
-    ends = "" if shown[0].interval is None else "; in brackets 90 % intervals"
+    maps = {"learns most from (alpha)": finding.arrows}
+    if likeness is not None:
+        maps = {"is most like (beta)": likeness.arrows, **maps}
+    cut = f"{most} of {len(model.tasks_)} tasks; " if len(model.tasks_) > most else ""
+    ends = "" if finding.arrows[0].interval is None else "; in brackets 90 % intervals"
     show_table(
-        f"{cut}an even weight is {finding.even:.2f}{ends}",
-        ("task", "learns from", "weight", "strength r"),
-        [(cut_name(a.learner), cut_name(a.teacher), a.share(), of_tasks[a.learner]) for a in shown],
+        f"{cut}an even weight is {finding.even:.2f}{ends}; r: how much a task follows the others",
+        ("task", *maps, "r"),
+        lines_of_tasks(model, maps.values(), most),
     )
 
 
 def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> None:
     """The same of hundreds of tasks: from how many each learns, and the first teacher of some."""
-    import typer
-
     from vmtl.report.arrows import even_weight
     from vmtl.report.finding import strengths
     from vmtl.report.many_tasks import read_crowd
@@ -52,7 +59,7 @@ def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> None:
     crowd = read_crowd(model)
     if crowd is None:
         return
-    typer.echo(printable(f"{title}: {crowd.sentence()}"))
+    say(f"{title}: {crowd.sentence()}")
     if crowd.is_flat:
         return
     of_tasks, shown = strengths(model), crowd.arrows[:most]
@@ -61,6 +68,34 @@ def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> None:
         ("task", "learns most from", "weight", "strength r"),
         [(cut_name(a.learner), cut_name(a.teacher), f"{a.weight:.4f}", of_tasks[a.learner]) for a in shown],
     )
+
+
+def lines_of_tasks(model: MultiTaskEstimator, maps: Iterable[list[Arrow]], most: int) -> list[tuple[str, ...]]:
+    """A task, its strongest arrow in every map, and its strength; tasks with the strongest arrows if there are many."""
+    strongest = [{arrow.learner: arrow for arrow in reversed(arrows)} for arrows in maps]
+    names = [str(task) for task in model.tasks_]
+    kept = sorted(names, key=lambda name: -strongest[-1][name].weight)[:most]
+    r = dict(zip(names, model.sharing_, strict=True))
+    return [
+        (cut_name(name), *(f"{cut_name(of[name].teacher)} {of[name].share()}" for of in strongest), f"{r[name]:.2f}")
+        for name in names
+        if name in kept
+    ]
+
+
+def map_cells(weights: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
+    """Column names and rows of a (T, T) map, with a bar before each weight."""
+    names = [cut_name(str(name)) for name in weights.index]
+
+    def cell(value: float) -> str:
+        bar = "█" * round(BAR * value)
+        return f"{bar:>{BAR // 2 + 1}} {value:.2f}"
+
+    rows = [
+        [name, *("" if i == t else cell(value) for i, value in enumerate(row))]
+        for t, (name, row) in enumerate(zip(names, weights.to_numpy(), strict=True))
+    ]
+    return ["", *names], rows
 
 
 def cut_name(name: str) -> str:

@@ -48,9 +48,11 @@ class Exact:
     name = "exact"
 
     def fit(self, method: Method, settings: Settings, data: TrainingData, seed: int, callbacks: Callbacks) -> Fitted:
+        callbacks.before_phase("choosing a kernel")
         kernel = select_kernel(data.distinct, seed)
         feature_map = learn_features(method, settings, data.distinct, kernel, seed)
         features = data.through(feature_map)
+        callbacks.before_phase("who is like whom, and how much")
         prior = infer_prior(features.distinct, kernel, relatedness_of(method, settings), seed)
         model = build_model(
             method,
@@ -61,6 +63,7 @@ class Exact:
             noise=prior.noise,
             seed=seed,
         )
+        callbacks.before_phase("solving for the weights")
         solution = solve(features.distinct, prior)
         adopt(model, solution)
         set_widths(model, features.distinct, prior)
@@ -70,6 +73,7 @@ class Exact:
         else:
             moments = TrainingMoments.of(model, features.distinct)
             history = History.of_solution(training_loss(model, features.distinct, moments))
+        callbacks.before_phase("confidence by left-out rows")
         calibration, left_out = calibrate(model, features.distinct, prior.outputs, solution)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration)
         return Fitted.complete(feature_map, model, history, inferred, left_out)

@@ -57,10 +57,12 @@ class Point:
     name = "point"
 
     def fit(self, method: Method, settings: Settings, data: TrainingData, seed: int, callbacks: Callbacks) -> Fitted:
+        callbacks.before_phase("choosing a kernel")
         kernel = select_kernel(data.distinct, seed)
         feature_map = learn_features(method, settings, data.distinct, kernel, seed)
         features = data.through(feature_map)
         rows = one_task(features.distinct) if method.shared_head else features.distinct
+        callbacks.before_phase("how large weights may be")
         prior = infer_prior(rows, kernel, "independent", seed)
         maps = prior.structure  # of z, which may be mixed where w is a point
         if method.mixes:
@@ -75,6 +77,7 @@ class Point:
             solution = solve(rows, prior)
             adopt(model, solution)
         history = train_the_rest(model, features, seed, callbacks)
+        callbacks.before_phase("confidence by left-out rows")
         calibrate(model, features.distinct, rows, prior.outputs, solution)
         shown = replace(prior, structure=maps) if method.mixes else prior
         inferred = gather_hyperparameters(self.name, kernel, shown, model)

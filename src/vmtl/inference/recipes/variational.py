@@ -30,10 +30,12 @@ class Variational:
     name = "variational"
 
     def fit(self, method: Method, settings: Settings, data: TrainingData, seed: int, callbacks: Callbacks) -> Fitted:
+        callbacks.before_phase("choosing a kernel")
         kernel = self.choose_kernel(data.distinct, seed)
         feature_map = learn_features(method, settings, data.distinct, kernel, seed)
         features = data.through(feature_map)
         scale = trainable_scale(kernel.scale, data.rows.is_classification)
+        callbacks.before_phase("who is like whom, and how much")
         structure = initial_structure(features.distinct, kernel, relatedness_of(method, settings), seed)
         prior = WeightPrior(structure, kernel.correlation, scale, kernel.noise)
         model = build_model(

@@ -34,9 +34,11 @@ class WarmStart:
     name = "warm start"
 
     def fit(self, method: Method, settings: Settings, data: TrainingData, seed: int, callbacks: Callbacks) -> Fitted:
+        callbacks.before_phase("choosing a kernel")
         kernel = select_kernel(data.distinct, seed)
         feature_map = learn_features(method, settings, data.distinct, kernel, seed)
         features = data.through(feature_map)
+        callbacks.before_phase("who is like whom, and how much")
         prior = infer_prior(features.distinct, kernel, relatedness_of(method, settings), seed)
         scale = trainable_scale(prior.scale, data.rows.is_classification)
         model = build_model(
@@ -52,6 +54,7 @@ class WarmStart:
         adopt(model, solution)
         factor = learning_rate_factor(scale)
         history = train_model(model, features.rows, features.held_out, seed, callbacks, factor)
+        callbacks.before_phase("confidence by left-out rows")
         calibration = calibrate(model, features.distinct, prior.outputs, solution)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration, factor)
         return Fitted.complete(feature_map, model, history, inferred)

@@ -19,6 +19,7 @@ class Callbacks:
 
     before_first_step: Callable[[Trainer], None] | None = None  # may restore a checkpoint
     after_step: Sequence[Hook] = ()
+    before_phase: Callable[[str], None] = lambda phase: None  # is told what comes next
 
 
 def train_model(

@@ -10,7 +10,7 @@ import numpy as np
 from vmtl._utils.messages import counted
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.report.arrows import Control, arrows
-from vmtl.report.finding import Finding, read_model, strengths
+from vmtl.report.finding import Finding, read_map, read_model, strengths
 from vmtl.report.many_tasks import MOST_MAPPED, read_crowd
 from vmtl.report.plots import relatedness as related
 from vmtl.report.plots.svg import Picture, draw
@@ -41,7 +41,7 @@ def relatedness_section(
     tells = finding.answer != "flat"
     shown = finding.preferred if finding.arrows[0].interval is None else finding.arrows
     lines = tuple(str(arrow) for arrow in shown[:MOST_LINES]) if tells else ()
-    words = [finding.sentence(), *_explanation(finding)]
+    words = [finding.sentence(), *_likeness_words(model), *_explanation(finding)]
     if worth is not None:
         words.append(_worth_words(worth))
     if finding.n_tasks > 2:
@@ -50,8 +50,8 @@ def relatedness_section(
     pictures = [
         *([_arrow_picture(model.alpha_, lines)] if tells else []),
         alpha,
-        *_structure_pictures(model),
         *beta,
+        *_structure_pictures(model),
         *([_control_picture(model.alpha_, control)] if control is not None else []),
     ]
     sheets = (arrow_sheet(finding, strengths(model), control), *([worth_sheet(worth)] if worth is not None else []))
@@ -70,6 +70,18 @@ def _crowd_section(model: BaseMultiTask, worth: Mapping[str, float] | None) -> S
     sheets = (crowd_sheet(crowd, strengths(model)), *([worth_sheet(worth)] if worth is not None else []))
     pictures = tuple(_structure_pictures(model))
     return Section("relatedness", "Who learns from whom?", tuple(words), pictures, sheets)
+
+
+def _likeness_words(model: BaseMultiTask) -> list[str]:
+    """Whose representations are alike, where that is clear and beta has an answer of its own."""
+    likeness = read_map(model.beta_, getattr(model, "beta_interval_", None))
+    if likeness is None or likeness.answer != "clear" or np.array_equal(model.alpha_, model.beta_):
+        return []
+    nearest = likeness.arrows[0]
+    return [
+        "By their representations some tasks are clearly more alike than others (map beta): "
+        f"{nearest.learner} is most like {nearest.teacher}, {nearest.share()}."
+    ]
 
 
 def _explanation(finding: Finding) -> list[str]:
@@ -180,22 +192,26 @@ def _maps(model: BaseMultiTask) -> list[Picture]:
     if np.array_equal(alpha, beta):
         return [_map_picture("alpha", "for w and z alike: beta is tied to alpha", alpha, ends[0])]
     pairs = (
-        ("alpha", "from whom the weights w learn", alpha, ends[0]),
-        ("beta", "whose representations z are alike", beta, ends[1]),
+        ("alpha", "from whom the weights w learn", alpha, ends[0], "learns from"),
+        ("beta", "whose representations z are alike", beta, ends[1], "is like"),
     )
     return [_map_picture(*of_map) for of_map in pairs if np.asarray(of_map[2]).any()]
 
 
-def _map_picture(name: str, meaning: str, weights: pd.DataFrame, interval: MapInterval | None) -> Picture:
+def _map_picture(
+    name: str, meaning: str, weights: pd.DataFrame, interval: MapInterval | None, verb: str = "learns from"
+) -> Picture:
     room = interval is not None and len(weights) <= related.MOST_WITH_ENDS
     ends = " Below each number stands its 90 % interval." if room else ""
     return draw(
         f"map-{name}",
-        lambda ax: related.plot_relatedness(weights, ax, interval if room else None),
+        lambda ax: related.plot_relatedness(weights, ax, interval if room else None).set_xlabel(verb),
         height=0.8 + min(0.5 * len(weights), 3.0) + name_height(weights.index),
         title=f"Map {name}: {meaning}",
-        caption=f"A row is a task; its columns say how much it takes from each other task.{ends}",
-        alt=f"Map {name}: " + "; ".join(str(arrow) for arrow in arrows(weights, interval)[:12]) + ".",
+        caption=f"A row is a task; its columns say how much it {verb} each other task.{ends}",
+        alt=f"Map {name}: "
+        + "; ".join(f"{a.learner} {verb} {a.teacher} {a.share()}" for a in arrows(weights, interval)[:12])
+        + ".",
     )
 
 

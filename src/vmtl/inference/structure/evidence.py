@@ -39,7 +39,7 @@ class Targets:
 
     def covariance(self, between: Tensor, ridge: Tensor) -> Tensor:
         """A = B_tt' k + lambda / weight: (n, n)."""
-        total = between[self.task][:, self.task] * self.kernel
+        total = between.index_select(1, self.task).index_select(0, self.task).mul_(self.kernel)
         total.diagonal().add_(ridge / self.weight)
         return total
 

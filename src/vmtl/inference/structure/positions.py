@@ -119,21 +119,26 @@ class _Cells:
             rest -= self.design[:, c, None] * means[self.task, c]
         return rest
 
-    def variance(self, z: Tensor) -> Tensor:
-        """(T,) v_t, the variance within the classes of a task, drawn towards that of all tasks."""
+    def variance(self, means: Tensor, square: Tensor) -> Tensor:
+        """(T,) v_t, the variance within the classes of a task, drawn towards that of all tasks.
+
+        The columns of psi are orthogonal within a task, so that what the ``means`` (T, C, K) leave of the squared norms
+        (n,) of all rows is sum_n weight_n |z_n|^2 - sum_c n_tc |mu_tc|^2.
+        """
         n_tasks = len(self.counts)
-        square = _sum((self.weight * self.residuals(z).square().sum(-1))[:, None], self.task, n_tasks)[:, 0]
+        total = _sum(torch.stack([self.weight * square, self.weight], 1), self.task, n_tasks)  # (T, 2)
+        left = (total[:, 0] - (self.counts * means.square().sum(-1)).sum(-1)).clamp_min(0)
         seen = (self.counts > 0).sum(-1)
-        total = _sum(self.weight[:, None], self.task, n_tasks)[:, 0]
-        freedom = (total - seen).clamp_min(0)
-        common = square.sum() / freedom.sum().clamp_min(1e-12)
-        return (square + PRIOR_ROWS * common) / (freedom + PRIOR_ROWS)
+        freedom = (total[:, 1] - seen).clamp_min(0)
+        common = left.sum() / freedom.sum().clamp_min(1e-12)
+        return (left + PRIOR_ROWS * common) / (freedom + PRIOR_ROWS)
 
     def gram(self, z: Tensor) -> Tensor:
         """(T, T) -1/2 J D J of the distances D, in units of the variance within classes."""
-        means, variance = self.means(z), self.variance(z)
+        means, square = self.means(z), z.square().sum(-1)
+        variance = self.variance(means, square)
         unit = variance.mean()
-        if unit <= 1e-12 * z.square().sum(-1).mean():  # nothing varies within classes: distances have no unit
+        if unit <= 1e-12 * square.mean():  # nothing varies within classes: distances have no unit
             return z.new_zeros(2 * self.counts.shape[:1])
         distance, precision = z.new_zeros(2 * self.counts.shape[:1]), z.new_zeros(2 * self.counts.shape[:1])
         for c in range(self.counts.shape[1]):  # of (T, T) each

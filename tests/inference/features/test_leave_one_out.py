@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from helpers.toys import toy
+from vmtl._utils import cholesky
 from vmtl.inference.features.candidate_kernels import CANDIDATES
 from vmtl.inference.features.leave_one_out import (
     CLASSES,
@@ -48,20 +49,23 @@ def test_leave_one_out_equals_refitting_without_the_row(classes):
         total = 0.5 * n * np.log(np.mean(e**2 / v)) + 0.5 * np.log(v).sum()
     centre, deviation = torch.tensor(belief.centre), torch.tensor(belief.deviation)
     away = 0.5 * ((numbers - centre) / deviation).square().sum()
-    assert float(loss) == pytest.approx(total + float(away), rel=1e-6)
+    assert float(loss) == pytest.approx(total + float(away), rel=1e-5)
 
 
 @pytest.mark.parametrize("classes", [0, 3])
-def test_the_gradient_is_that_of_finite_differences(classes):
-    """To single precision."""
+def test_the_gradient_is_that_of_finite_differences(classes, monkeypatch):
+    """Of values in double precision, itself to single precision."""
+    monkeypatch.setattr(cholesky, "SINGLE_PRECISION", 0.0)
     score = LeaveOneOutScore(toy([5, 7, 4], classes=classes).rows(), standardise=True)
     shares, numbers = score.belief.shares().log(), torch.tensor([1.0, -1.0, -0.5, 1.5], dtype=torch.float64)
     place = (shares.requires_grad_(), numbers.requires_grad_())
     assert torch.autograd.gradcheck(lambda s, n: score(s, n).loss, place, atol=1e-5, rtol=1e-4, nondet_tol=0)
 
 
-def test_solutions_and_the_diagonal_of_the_inverse_have_their_slopes():
+@pytest.mark.parametrize(("limit", "digits"), [(0.0, 10), (1e5, 4)])
+def test_solutions_and_the_diagonal_of_the_inverse_have_their_slopes(limit, digits, monkeypatch):
     """Values against the plain formula, slopes in every number against autograd through it."""
+    monkeypatch.setattr(cholesky, "SINGLE_PRECISION", limit)
     generator = torch.Generator().manual_seed(0)
     half = torch.randn(3, 6, 6, generator=generator, dtype=torch.float64)
     task, weight = torch.tensor([0, 1, 0, 2, 1, 0]), torch.tensor([1.0, 2.0, 1.0, 3.0, 1.0, 0.5], dtype=torch.float64)
@@ -78,9 +82,9 @@ def test_solutions_and_the_diagonal_of_the_inverse_have_their_slopes():
     found, expected = solve_with_diagonal(*place, mixture), plain(*place, mixture)
     for solved, diagonal in (found, expected):
         slopes.append(torch.autograd.grad(solved.sin().sum() + diagonal.log().sum(), place))
-    torch.testing.assert_close(found, expected, atol=1e-10, rtol=0)
+    torch.testing.assert_close(found, expected, atol=10.0**-digits, rtol=0)
     for mine, theirs in zip(*slopes, strict=True):
-        torch.testing.assert_close(mine, theirs, atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(mine, theirs, atol=1e-3, rtol=1e-3)
 
 
 def test_evaluations_do_not_remember_each_other():

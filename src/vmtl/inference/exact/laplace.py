@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vmtl._utils.cholesky import cholesky
+from vmtl._utils.cholesky import cholesky, working_precision
 
 #: Up to this many classes times rows cubed left-out rows have the curvature of the softmax, beyond that an average.
 MAX_COST = 1e9
@@ -20,8 +20,6 @@ MAX_COST = 1e9
 CURVATURE = 0.05
 #: Newton steps at most, the gain in nats below which they end, and steps to a multiple of where they begin.
 NEWTON_STEPS, NEWTON_GAIN, MULTIPLE_STEPS = 50, 1e-3, 4
-#: Bound of the largest eigenvalue of I + h^1/2 K h^1/2 below which it is factorised in single precision.
-SINGLE_PRECISION = 1e5
 
 
 class Mode(NamedTuple):
@@ -91,15 +89,14 @@ def _best_multiple(a: Tensor, d: Tensor, y: Tensor, weight: Tensor) -> float:
 
 
 class InnerFactor:
-    """I + h^1/2 K h^1/2 of one kernel and several curvatures h = (n,), factorised.
+    """I + h^1/2 K h^1/2 of one kernel and several curvatures h (n,), factorised, for a search or a determinant.
 
-    Its eigenvalues are at least 1 and at most 1 + sum_n h_n K_nn. Where that leaves single precision half of its digits
-    it is enough for the steps of a search and for a determinant, in half the time.
+    Its eigenvalues are at least 1 and at most 1 + sum_n h_n K_nn.
     """
 
     def __init__(self, kernel: Tensor, weight: Tensor) -> None:
-        largest = 0.5 * float(weight @ kernel.diagonal())  # h = 2 weight p (1 - p) of two classes, less of more
-        self.kernel = kernel.float() if largest < SINGLE_PRECISION else kernel
+        most = 1 + 0.5 * float(weight @ kernel.diagonal())  # h = 2 weight p (1 - p) of two classes, less of more
+        self.kernel = kernel.to(working_precision(1.0, most))
 
     def factor(self, curvature: Tensor) -> Tensor:
         """Lower triangular (n, n)."""

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from vmtl._utils.cholesky import cholesky
+from vmtl._utils.cholesky import cholesky, working_precision
 from vmtl.data.rows import Rows
 from vmtl.inference.features.candidate_kernels import CANDIDATES, centred_kernels
 
@@ -75,20 +75,21 @@ class _SolveWithDiagonal(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         kernel = torch.tensordot(shares, mixture.kernels, 1).add_(bias)
         between = mixture.same_task.mul(1 - rho).add_(rho)
-        covariance = between * kernel
-        covariance.diagonal().add_(ridge / mixture.weight)
-        inverse = torch.cholesky_inverse(cholesky(covariance))
-        solved = inverse @ mixture.target
+        covariance, noise = between * kernel, ridge / mixture.weight
+        covariance.diagonal().add_(noise)
+        precision = working_precision(float(noise.min()), float(covariance.trace()))
+        inverse = torch.cholesky_inverse(cholesky(covariance.to(precision)))
+        solved = (inverse @ mixture.target.to(precision)).double()
         ctx.mixture = mixture
         ctx.save_for_backward(kernel, between, inverse, solved)
-        return solved, inverse.diagonal().clone()
+        return solved, inverse.diagonal().double()
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_solved: Tensor, by_diagonal: Tensor) -> tuple[Tensor | None, ...]:
         (kernel, between, inverse, solved), mixture = ctx.saved_tensors, ctx.mixture
-        slope = (inverse @ by_solved).float() @ solved.T.float()
         inverse = inverse.float()
+        slope = (inverse @ by_solved.float()) @ solved.T.float()
         slope = slope.addmm_(inverse * by_diagonal.float(), inverse).neg_().double()  # (n, n) d / dA
         by_ridge = (slope.diagonal() / mixture.weight).sum()
         by_between = (slope * kernel).flatten()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -14,6 +15,8 @@ ROWS = {100: 1.0, 500: 2.0, 2_000: 6.0, 20_000: 60.0, 200_000: 600.0}
 TASKS = {100: 5.0, 1_000: 20.0, 10_000: 180.0}
 #: Rows and tasks of a table, and how many times the seconds of a forest a fit may take, on one thread.
 FOREST = {(60, 20): 1.5, (500, 20): 1.0, (5_000, 20): 0.5, (10_000, 1_000): 1.0}
+#: Rows and tasks at which the exact fit can be had, too.
+LIKELIHOOD = ((2_000, 20), (2_000, 200))
 
 
 def table(n_rows: int, n_tasks: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -39,6 +42,33 @@ def forest_program(n_rows: int, n_tasks: int) -> Callable[[], Any]:
 
     X, y, tasks = table(n_rows, n_tasks)
     return lambda: RandomForestClassifier(500, n_jobs=1, random_state=0).fit(np.column_stack([X, tasks]), y)
+
+
+def likelihood_lost(n_rows: int, n_tasks: int, threads: int, n_new: int = 5_000) -> float:
+    """By which part the mean log loss of new rows is larger than that of the exact fit.
+
+    The exact fit looks at all rows for structure and scales, and averages their solutions; the other looks at as many
+    as a large table has looked at, and solves without a table of all pairs.
+    """
+    from sklearn.metrics import log_loss
+
+    from vmtl import MultiTaskClassifier
+    from vmtl.inference.exact import weight_prior
+    from vmtl.inference.structure import structure_posterior
+
+    X, y, tasks = table(n_rows + n_new, n_tasks)
+    seen, new = slice(n_rows), slice(n_rows, None)
+    losses = []
+    limits = structure_posterior.MAX_ROWS, weight_prior.MAX_ROWS
+    for of_structure, of_scales, of_tables in ((n_rows, n_rows, n_rows), (*limits, 0)):
+        with (
+            patch.object(structure_posterior, "MAX_ROWS", of_structure),
+            patch.multiple(weight_prior, MAX_ROWS=of_scales, MAX_DUAL_ROWS=of_tables),
+        ):
+            model = MultiTaskClassifier(random_state=0, n_threads=threads).fit(X[seen], y[seen], tasks=tasks[seen])
+        losses.append(log_loss(y[new], model.predict_proba(X[new], tasks=tasks[new])))
+    exact, approximate = losses
+    return approximate / exact - 1
 
 
 def text_program(threads: int) -> Callable[[], Any]:

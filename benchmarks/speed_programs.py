@@ -32,8 +32,12 @@ def value_rows(n_tasks: int, n_rows: int, size: int = 28) -> Any:
     return Rows(x, y, torch.arange(n_rows) % n_tasks, torch.ones(n_rows), n_tasks, 1, False)
 
 
-def step(method: str, rows: Any, **options: Any) -> Callable[[], Any]:
-    """One training step of a method with the paper's settings, both mixture priors detached."""
+#: No gradient passes through the mixture priors, as the paper describes it.
+DETACHED = {"prior_gradient_w": "detached", "prior_gradient_z": "detached"}
+
+
+def step(method: str, rows: Any, *, as_shipped: bool = False, **options: Any) -> Callable[[], Any]:
+    """One training step of a method with the paper's settings, both mixture priors detached or as the preset is."""
     import torch
 
     from vmtl.config.presets import PRESETS
@@ -41,7 +45,7 @@ def step(method: str, rows: Any, **options: Any) -> Callable[[], Any]:
     from vmtl.methods import METHODS
     from vmtl.model.model import Layout, Model
 
-    settings = PRESETS["paper"].with_options(prior_gradient_w="detached", prior_gradient_z="detached", **options)
+    settings = PRESETS["paper"].with_options(**({} if as_shipped else DETACHED), **options)
     model = Model(METHODS[method], settings, Layout.of(rows, torch.ones(1, rows.x.shape[1])))
     model.reset(torch.Generator().manual_seed(0))
     trainer = Trainer(model, rows, 0)

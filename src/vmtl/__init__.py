@@ -12,8 +12,13 @@ tasks' posteriors, so that each borrows from exactly those that help.
 (4, 4)
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+# Threads of torch that wait for one another sleep instead of spinning: beside other work two threads that spin take
+# many times as long as one. OpenMP reads it once, when torch is imported; who has set it has decided.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from vmtl.config.presets import PRESETS

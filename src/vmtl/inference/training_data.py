@@ -25,4 +25,6 @@ class TrainingData:
     def through(self, feature_map: FeatureMap) -> TrainingData:
         """The same rows with their features as columns."""
         held_out = None if self.held_out is None else apply_map(feature_map, self.held_out)
-        return TrainingData(apply_map(feature_map, self.rows), apply_map(feature_map, self.distinct), held_out)
+        rows = apply_map(feature_map, self.rows)
+        distinct = rows if self.distinct is self.rows else apply_map(feature_map, self.distinct)
+        return TrainingData(rows, distinct, held_out)

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from torch.distributions import MultivariateNormal
 from torch.nn import functional as F
 
+from vmtl._utils import cholesky
 from vmtl.inference.exact import laplace
 from vmtl.inference.exact.laplace import (
     Mode,
@@ -71,6 +72,19 @@ def test_where_the_search_begins_does_not_matter(classes, other):
     near = posterior_mode(other * kernel, y, classes, weight).solution
     again, alone = posterior_mode(kernel, y, classes, weight, near), posterior_mode(kernel, y, classes, weight)
     torch.testing.assert_close(again.logits, alone.logits, rtol=0, atol=5e-3)
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
+def test_single_precision_of_the_factors_does_not_show(scale, monkeypatch):
+    x, y, weight = problem(60, 2)
+    kernel = scale**2 * (x @ x.T + torch.eye(60))
+    found = posterior_mode(kernel, y, 2, weight)
+    evidence, left_out = (score(kernel, found, y, weight) for score in (log_evidence, left_out_log_likelihood))
+    monkeypatch.setattr(cholesky, "SINGLE_PRECISION", 0.0)
+    exact = posterior_mode(kernel, y, 2, weight)
+    torch.testing.assert_close(found.logits, exact.logits, rtol=0, atol=2e-3)
+    assert evidence == pytest.approx(log_evidence(kernel, exact, y, weight), abs=1e-3)
+    assert left_out == pytest.approx(left_out_log_likelihood(kernel, exact, y, weight), abs=1e-2)
 
 
 # ------------------------------------------------------------------ evidence
@@ -138,6 +152,19 @@ def test_left_out_predictions_are_close_to_refitting(classes, shared, tolerance,
         assert total == pytest.approx(-float(weight @ F.cross_entropy(moved, y, reduction="none")), abs=1e-8)
     else:
         assert np.corrcoef(moved.flatten(), refitted.flatten())[0, 1] > 0.995
+
+
+def test_two_classes_share_one_curvature():
+    """So that the step of one curvature is the step of the blocks."""
+    x, y, weight = problem(30, 2)
+    kernel = x @ x.T + torch.eye(30)
+    logits = posterior_mode(kernel, y, 2, weight).logits
+    p = logits.softmax(-1)
+    block = posterior_blocks(kernel, weight[:, None] * p)
+    curvature = weight[:, None, None] * (torch.diag_embed(p) - p[:, :, None] * p[:, None, :])
+    gradient = weight[:, None] * (F.one_hot(y, 2) - p)
+    step = torch.linalg.solve(torch.eye(2) - block @ curvature, block @ gradient[..., None])[..., 0]
+    torch.testing.assert_close(leave_one_out_logits(kernel, logits, p, y, weight), logits - step)
 
 
 def test_blocks_of_the_posterior_are_those_of_the_dense_inverse():

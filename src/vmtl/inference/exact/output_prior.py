@@ -31,8 +31,8 @@ class OutputPrior:
 
     def kernel(self, gram: Tensor, task: Tensor) -> Tensor:
         """The covariance (n, n) of the outputs of rows with inner products ``gram`` (n, n) and tasks (n,)."""
-        total = self.scale**2 * self.covariance.between(task) * gram
-        total += self.task_level**2 * (task[:, None] == task).to(gram)
+        total = self.covariance.between(task).mul_(gram).mul_(self.scale**2)
+        total.add_(task[:, None] == task, alpha=self.task_level**2)
         return total.add_(self.shared_level**2)
 
 

@@ -35,7 +35,7 @@ class TrainingMoments:
             task = rows.task[part]
             q_z, q_part = model.encoder(rows.x[part, None], task), q_w.at(task)  # one row a task: (n, 1, K)
             moments = logit_moments(q_z, q_part)
-            of_z = logit_moments(q_z, Delta(q_part.mean)).variance
+            of_z = logit_moments(q_z, Delta(q_part.mean)).variance if q_z.stochastic else torch.zeros_like(moments.mean)
             parts.append(torch.stack([moments.mean, moments.variance, of_z])[:, :, 0])
         mean, variance, of_z = torch.cat(parts, 1).double().cpu()
         scale = float(model.logit_scale)

@@ -62,14 +62,15 @@ def evaluate_kernels(view_pair: ViewPair, numbers: Iterable[int]) -> list[Tensor
             u, z = view_pair(VIEWS.index(view))
             products[view] = u @ z.mT
             norms = u.square().sum(-1, keepdim=True) + z.square().sum(-1).unsqueeze(-2)
-            gap, rounding = norms - 2 * products[view], 8 * torch.finfo(u.dtype).eps
-            distances[view] = torch.where(gap > rounding * norms, gap, 0.0)  # of a row to itself 0, not its rounding
+            gap = torch.sub(norms, products[view], alpha=2)
+            rounding = norms.mul_(8 * torch.finfo(u.dtype).eps)
+            distances[view] = gap.masked_fill_(gap <= rounding, 0.0)  # of a row to itself 0, not its rounding
         if kind == "linear":
             kernels.append(products[view])
         elif kind == "gauss":
-            kernels.append(torch.exp(distances[view] / (-2 * width)))
+            kernels.append(distances[view].div(-2 * width).exp_())
         else:
-            kernels.append(torch.exp((distances[view] / 2).sqrt() / -width))
+            kernels.append(distances[view].div(2).sqrt_().div_(-width).exp_())
     return kernels
 
 
@@ -86,7 +87,7 @@ def landmark_kernels(views: Views, landmarks: Tensor, numbers: Iterable[int]) ->
 def centre(kernel: Tensor, p: Tensor) -> Tensor:
     """The kernel (m, m) of features whose mean under the weights p (m,), which sum to 1, is 0."""
     inner = p @ kernel
-    return kernel - inner[:, None] - inner + p @ inner
+    return (kernel - inner[:, None]).sub_(inner).add_(p @ inner)
 
 
 def varies(kernel: Tensor, p: Tensor, centred_diagonal: Tensor) -> bool:
@@ -98,9 +99,10 @@ def centred_kernels(x: Tensor, weight: Tensor, standardise: bool) -> Tensor:
     """Every candidate among the rows x (n, D), centred, with mean diagonal 1, or 0 if it is constant: (V, n, n)."""
     x, p = x.double(), weight.double()
     p = p / p.sum()
-    kernels = []
-    for kernel in landmark_kernels(Views.learn(x, p, standardise), x, range(len(CANDIDATES))):
+    kernels = x.new_zeros(len(CANDIDATES), len(x), len(x))
+    for v, kernel in enumerate(landmark_kernels(Views.learn(x, p, standardise), x, range(len(CANDIDATES)))):
         centred = centre(kernel, p)
         diagonal = p @ centred.diagonal()
-        kernels.append(centred / diagonal if varies(kernel, p, diagonal) else torch.zeros_like(centred))
-    return torch.stack(kernels)
+        if varies(kernel, p, diagonal):
+            torch.div(centred, diagonal, out=kernels[v])
+    return kernels

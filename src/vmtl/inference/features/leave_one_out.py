@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from vmtl._utils.cholesky import cholesky
+from vmtl._utils.cholesky import cholesky, working_precision
 from vmtl.data.rows import Rows
 from vmtl.inference.features.candidate_kernels import CANDIDATES, centred_kernels
 
@@ -53,28 +53,56 @@ def belief_of(rows: Rows) -> Belief:
     return CLASSES if rows.is_classification else TARGETS
 
 
+class Mixture(NamedTuple):
+    """What A = B . (sum_v share_v K_v + b) + lambda / weight is made of, B = (1 - rho) [t = t'] + rho."""
+
+    kernels: Tensor  # (V, n, n) K_v
+    same_task: Tensor  # (n, n) 1 or 0
+    weight: Tensor  # (n,)
+    target: Tensor  # (n, C) y
+
+
 class _SolveWithDiagonal(torch.autograd.Function):
-    """A^-1 y and the diagonal of A^-1, with the slope -(g_s s' + Q diag(g_d) Q), Q = A^-1, in one matrix product."""
+    """A^-1 y and the diagonal of A^-1, with the slopes in shares, rho, b and lambda.
+
+    That in A is -(Q g_s s' + Q diag(g_d) Q), Q = A^-1, in one matrix product; it only says where to go next, and single
+    precision is enough for that.
+    """
 
     @staticmethod
-    def forward(ctx: FunctionCtx, matrix: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        inverse = torch.cholesky_inverse(cholesky(matrix))
-        solved = inverse @ target
-        ctx.save_for_backward(inverse, solved)
-        return solved, inverse.diagonal().clone()
+    def forward(
+        ctx: Any, shares: Tensor, rho: Tensor, bias: Tensor, ridge: Tensor, mixture: Mixture
+    ) -> tuple[Tensor, Tensor]:
+        kernel = torch.tensordot(shares, mixture.kernels, 1).add_(bias)
+        between = mixture.same_task.mul(1 - rho).add_(rho)
+        covariance, noise = between * kernel, ridge / mixture.weight
+        covariance.diagonal().add_(noise)
+        precision = working_precision(float(noise.min()), float(covariance.trace()))
+        inverse = torch.cholesky_inverse(cholesky(covariance.to(precision)))
+        solved = (inverse @ mixture.target.to(precision)).double()
+        ctx.mixture = mixture
+        ctx.save_for_backward(kernel, between, inverse, solved)
+        return solved, inverse.diagonal().double()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, by_solved: Tensor, by_diagonal: Tensor) -> tuple[Tensor, None]:
-        inverse, solved = ctx.saved_tensors
-        slope = (inverse * by_diagonal) @ inverse
-        return -slope - (inverse @ by_solved) @ solved.T, None
+    def backward(ctx: Any, by_solved: Tensor, by_diagonal: Tensor) -> tuple[Tensor | None, ...]:
+        (kernel, between, inverse, solved), mixture = ctx.saved_tensors, ctx.mixture
+        inverse = inverse.float()
+        slope = (inverse @ by_solved.float()) @ solved.T.float()
+        slope = slope.addmm_(inverse * by_diagonal.float(), inverse).neg_().double()  # (n, n) d / dA
+        by_ridge = (slope.diagonal() / mixture.weight).sum()
+        by_between = (slope * kernel).flatten()
+        by_rho = by_between.sum() - by_between @ mixture.same_task.flatten()
+        by_kernel = slope.mul_(between).flatten()
+        return mixture.kernels.flatten(1) @ by_kernel, by_rho, by_kernel.sum(), by_ridge, None
 
 
-def solve_with_diagonal(matrix: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """A^-1 y (n, C) and the diagonal of A^-1 (n,) of A = ``matrix`` (n, n), positive definite, and y = ``target``."""
-    solved, diagonal = _SolveWithDiagonal.apply(matrix, target)  # type: ignore[no-untyped-call]
-    return solved, diagonal
+def solve_with_diagonal(
+    shares: Tensor, rho: Tensor, bias: Tensor, ridge: Tensor, mixture: Mixture
+) -> tuple[Tensor, Tensor]:
+    """A^-1 y (n, C) and the diagonal of A^-1 (n,), where A and y are those of the ``mixture``."""
+    return _SolveWithDiagonal.apply(shares, rho, bias, ridge, mixture)  # type: ignore[no-any-return, no-untyped-call]
 
 
 @dataclass(frozen=True)
@@ -102,21 +130,18 @@ class LeaveOneOutScore:
     def __init__(self, rows: Rows, standardise: bool) -> None:
         self.standardise, self.belief, self.unit = standardise, belief_of(rows), rows.unit
         self.weight = rows.weight.double() / self.unit
-        self.kernels = centred_kernels(rows.x, self.weight, standardise)  # (V, n, n)
         self.label = rows.y if rows.is_classification else None
         target = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]
         self.target = target - (self.weight[:, None] * target).sum(0) / self.weight.sum()  # (n, C)
-        self.same_task = (rows.task[:, None] == rows.task).double()  # (n, n)
+        kernels, same_task = centred_kernels(rows.x, self.weight, standardise), rows.task[:, None] == rows.task
+        self.mixture = Mixture(kernels, same_task.double(), self.weight, self.target)
 
     def __call__(self, log_shares: Tensor, numbers: Tensor) -> Evaluation:
         """At the shares softmax(``log_shares``) (V,) and ``numbers`` (4,): logit rho, log lambda, log b and log
         temperature."""
         rho = numbers[0].sigmoid()
         ridge, bias, temperature = numbers[1:].exp()
-        kernel = torch.tensordot(log_shares.softmax(0), self.kernels, 1) + bias
-        noise = torch.diag((ridge + LEAST_RIDGE) / self.weight)
-        covariance = (rho + (1 - rho) * self.same_task) * kernel + noise
-        solved, diagonal = solve_with_diagonal(covariance, self.target)
+        solved, diagonal = solve_with_diagonal(log_shares.softmax(0), rho, bias, ridge + LEAST_RIDGE, self.mixture)
         if self.label is not None:
             nll, scale, deviation = self._classify(solved, diagonal, ridge.detach(), temperature, self.label)
         else:

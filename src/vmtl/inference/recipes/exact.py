@@ -70,11 +70,12 @@ class Exact:
         if settings.refine or features.held_out is not None:
             freeze_means(model)
             history = train_model(model, features.rows, features.held_out, seed, callbacks)
+            moments = TrainingMoments.of(model, features.distinct)
         else:
             moments = TrainingMoments.of(model, features.distinct)
             history = History.of_solution(training_loss(model, features.distinct, moments))
         callbacks.before_phase("confidence by left-out rows")
-        calibration, left_out = calibrate(model, features.distinct, prior.outputs, solution)
+        calibration, left_out = calibrate(model, features.distinct, prior.outputs, solution, moments)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration)
         return Fitted.complete(feature_map, model, history, inferred, left_out)
 
@@ -104,11 +105,11 @@ def freeze_means(model: Model) -> None:
 
 @torch.no_grad()
 def calibrate(
-    model: Model, rows: Rows, prior: OutputPrior, solution: Solution
+    model: Model, rows: Rows, prior: OutputPrior, solution: Solution, moments: TrainingMoments
 ) -> tuple[Calibration | None, LeftOutScores]:
     """Confidence by left-out rows, the noise of a regression or scale and widths of a classifier; and how far they are
     off then."""
-    moments, calibration = TrainingMoments.of(model, rows), None
+    calibration = None
     task, weight = rows.task.cpu(), rows.weight.cpu().double()
     if rows.is_classification:
         calibration = calibrate_classifier(model, rows, prior, moments)

@@ -62,7 +62,7 @@ class DenseCovariance:
         return DenseCovariance(kept * self.matrix + (1 - kept) * eye)
 
     def between(self, task: Tensor) -> Tensor:
-        return self.matrix[task][:, task]
+        return self.matrix.index_select(1, task).index_select(0, task)
 
     def apply(self, values: Tensor) -> Tensor:
         return _times(self.matrix, values)

@@ -39,7 +39,7 @@ class Targets:
 
     def covariance(self, between: Tensor, ridge: Tensor) -> Tensor:
         """A = B_tt' k + lambda / weight: (n, n)."""
-        total = between[self.task][:, self.task] * self.kernel
+        total = between.index_select(1, self.task).index_select(0, self.task).mul_(self.kernel)
         total.diagonal().add_(ridge / self.weight)
         return total
 
@@ -57,10 +57,11 @@ class _Evidence(torch.autograd.Function):
         square = ((y * solved).sum() / y.shape[1]).clamp_min(1e-30)  # n s^2, of a constant target 0
         absent = 0.5 * (len(y) - count) * ridge.log()  # a row of weight w stands for w rows
         log_det = factor.diagonal().log().sum() - absent
-        slope = 0.5 * (count / square * solved @ solved.T / y.shape[1] - inverse)  # d / dA
-        members = F.one_hot(targets.task, targets.n_tasks).to(y)
-        by_between = members.T @ ((slope * targets.kernel) @ members)
+        outer = float(0.5 * count / square / y.shape[1])
+        slope = torch.addmm(inverse, solved, solved.T, beta=-0.5, alpha=outer)  # d / dA
         by_ridge = (slope.diagonal() / targets.weight).sum() + 0.5 * (len(y) - count) / ridge
+        members = F.one_hot(targets.task, targets.n_tasks).to(y)
+        by_between = members.T @ (slope.mul_(targets.kernel) @ members)
         ctx.save_for_backward(free * by_between, free * by_ridge)
         return -free * (0.5 * count * (square / count).log() + log_det)
 

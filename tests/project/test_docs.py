@@ -23,7 +23,7 @@ from vmtl.config.settings import Settings
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: Pages whose snippets run in the short form too.
-SHORT = ("presets", "uncertainty")
+SHORT = ("presets",)
 SHELLS = ("bash", "sh", "shell", "console")
 #: What continuous integration runs itself, and what would change the environment.
 NOT_RUN = ("git clone", "cd ", "make ", "pip install")

@@ -17,6 +17,7 @@ def test_its_tests_exist() -> None:
     assert [name for name in portable.TESTS if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.slow
 def test_the_bits_of_a_product_are_those_of_the_machine_or_of_any_other() -> None:
     here = portable.product_bits({})
     assert portable.product_bits({}) == here

@@ -5,24 +5,11 @@ For tests of everything but how well it chooses: inputs, files, interfaces.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-import torch
 
 from vmtl.inference.exact import scales
 from vmtl.inference.features import kernel_selection
 from vmtl.inference.structure import positions, readings
-
-#: Iterations of a search for a mode or for scales; the default takes up to 200, mostly 20.
-ITERATIONS = 6
-
-
-class FewIterations(torch.optim.LBFGS):
-    """L-BFGS that ends early."""
-
-    def __init__(self, params: Any, max_iter: int = 20, **options: Any) -> None:
-        super().__init__(params, max_iter=min(max_iter, ITERATIONS), **options)
 
 
 def shorten(patch: pytest.MonkeyPatch) -> None:
@@ -33,4 +20,3 @@ def shorten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(readings, "STEPS", 3)
     patch.setattr(positions, "NOISE_DRAWS", 8)
     patch.setattr(scales, "MAX_POINTS", 3)
-    patch.setattr(torch.optim, "LBFGS", FewIterations)

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import t as student
 
 from guarantees import covered_share
+from helpers.forms import some_in_the_short_form
 from helpers.report_models import Case
 from vmtl import MultiTaskRegressor
 from vmtl.datasets import load_digits_domains, load_rotated_digits, load_school
@@ -25,7 +26,9 @@ def check_coverage(shares: list[float], coverage: float) -> None:
     assert mean <= 0.99
 
 
-@pytest.mark.parametrize("load", [load_digits_domains, load_rotated_digits])
+@pytest.mark.parametrize(
+    "load", some_in_the_short_form((load_digits_domains, load_rotated_digits), load_rotated_digits)
+)
 def test_coverage_holds_for_tasks_of_ten_rows(load: object) -> None:
     check_coverage([covered_share(load(), 10, seed, 0.9)[0] for seed in range(4)], 0.9)  # type: ignore[operator]
 

@@ -63,7 +63,7 @@ def test_another_process_gives_the_same_bits(toy: Toy) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
-@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("dtype", some_in_the_short_form(ROUNDING, "float32"))
 def test_predictions_do_not_depend_on_their_company(kind: Any, preset: str, dtype: str, toy: Toy) -> None:
     """Alone, in any batches, in any order, beside other tasks: the same but for rounding."""
     model = fit(kind, toy, preset=preset, dtype=dtype, latent_dim=16)

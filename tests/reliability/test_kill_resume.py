@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.forms import some_in_the_short_form
 from helpers.reliable import Toy, digest, make_toy, run_python
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils import tensor_files
@@ -21,7 +22,7 @@ from vmtl.inference.variational.training import DivergenceError
 pytestmark = pytest.mark.usefixtures("quick_inference")
 
 
-@pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
+@pytest.mark.parametrize("kind", some_in_the_short_form((MultiTaskClassifier, MultiTaskRegressor), MultiTaskRegressor))
 @pytest.mark.parametrize("method", METHODS)
 def test_every_step_is_a_place_to_resume(
     method: str, kind: Any, toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

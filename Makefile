@@ -2,10 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/pip --disable-pip-version-check install --quiet --constraint constraints.txt
-# Tests share the cores: one thread each, as many workers as cores.
-TEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal
+# Tests share the cores: one thread each, as many workers as cores. MACHINE=SSE4.2, or another set of tests/portable.py,
+# runs them as such a machine would round; COVERAGE=1 counts the lines that they reach, over all targets until `coverage`.
+PYTEST := $(if $(MACHINE),python tests/portable.py --under "$(MACHINE)",pytest)
+COUNT := $(if $(COVERAGE),--cov --cov-append --cov-report=)
+TEST := OMP_NUM_THREADS=1 $(BIN)/$(PYTEST) -n auto --dist worksteal $(COUNT)
 
-.PHONY: demo test test-full test-rest test-portable test-lowest lint hooks docs pictures bench-speed bench-accuracy results clean
+.PHONY: demo test test-full test-rest test-portable test-lowest coverage lint hooks docs pictures bench-speed bench-accuracy \
+	results clean
 
 demo: .venv/.installed
 	$(BIN)/vmtl demo
@@ -39,14 +43,20 @@ hooks: .venv/.tested
 
 # The short form, for every change: a few minutes on two cores.
 test: lint
-	$(TEST) -m "not slow" $(COVERAGE)
+	$(TEST) -m "not slow"
 
 # Everything, and which lines it reaches: the short form, then the rest.
-test-full: COVERAGE := --cov --cov-report=
-test-full: test test-rest
+test-full:
+	rm -f .coverage
+	$(MAKE) test COVERAGE=1
+	$(MAKE) test-rest COVERAGE=1
+	$(MAKE) coverage
 
 test-rest: .venv/.tested
-	$(TEST) -m slow --cov --cov-append --cov-report=term:skip-covered --cov-fail-under=95
+	$(TEST) -m slow
+
+coverage: .venv/.tested
+	$(BIN)/coverage report --skip-covered --fail-under=95
 
 # The tests of numbers with the rounding of other machines; it says which ones this machine can play.
 test-portable: .venv/.tested

@@ -1,4 +1,4 @@
-"""The tests of numbers once more with other rounding: ``make test-portable``.
+"""The tests of numbers once more with other rounding: ``make test-portable``; all tests: ``make test MACHINE=SSE4.2``.
 
 A processor without AVX-512, or of another maker, rounds its matrix products differently. The first set plays such a
 machine on any other (``helpers.rounding``); in the others environment variables tell the libraries to leave
@@ -80,8 +80,27 @@ def product_bits(variables: Mapping[str, str]) -> dict[str, str]:
     return dict(part.split("=") for part in said.split())
 
 
+def run_tests(variables: Mapping[str, str], options: Sequence[str]) -> int:
+    """The exit code of the tests under a set."""
+    command = [sys.executable, "-m", "pytest", *options]
+    return subprocess.run(command, env=environment(variables), check=False).returncode
+
+
+def run_under(name: str, options: Sequence[str]) -> int:
+    """Run what ``options`` of pytest say under one set, which must change this machine's bits."""
+    if name not in SETS:
+        print(f"There is no set {name!r}; choose from {', '.join(SETS)}.")
+        return 2
+    if product_bits(SETS[name]) == product_bits({}):
+        print(f"{name}: not run: on this machine products have the same bits")
+        return 1
+    return run_tests(SETS[name], options)
+
+
 def main(options: Sequence[str]) -> int:
     """Run the tests under every set that changes this machine's bits; the exit code says whether all passed."""
+    if options and options[0] == "--under":
+        return run_under(options[1], options[2:])
     here = product_bits({})
     print("as it is:", here, flush=True)
     outcome = []
@@ -93,8 +112,7 @@ def main(options: Sequence[str]) -> int:
             continue
         print(f"{name}: {bits} with {setting}", flush=True)
         started = time.monotonic()
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "not slow and not system", *options, *TESTS]
-        code = subprocess.run(command, env=environment(variables), check=False).returncode
+        code = run_tests(variables, ["-q", "-m", "not slow and not system", *options, *TESTS])
         outcome.append((name, f"{'failed' if code else 'passed'} in {time.monotonic() - started:.0f} s"))
     for name, result in outcome:
         print(f"{name}: {result}")

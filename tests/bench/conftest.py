@@ -17,9 +17,9 @@ title = "Small"
 [[run]]
 data = "digits-domains"
 fractions = [5]
-methods = ["vmtl", "pooled"]
+methods = ["bmtl", "pooled"]
 references = ["linear"]
-options = { max_steps = 10, sharing = 0.9 }
+options = { max_steps = 10, encoder = "linear" }
 seeds = 1
 """
 COMMAND = "from vmtl.cli.bench import app\nif __name__ == '__main__':\n    app()\n"
@@ -76,16 +76,14 @@ def bench(small_suite: Path) -> Bench:
 
 
 @pytest.fixture(scope="session")
-def uninterrupted(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
-    """Comparable records of the small suite, one worker, no disturbance."""
-    out = tmp_path_factory.mktemp("uninterrupted")
+def finished(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the small suite, one worker, no disturbance."""
+    out = tmp_path_factory.mktemp("finished")
     bench.run(out, "--workers", "1")
-    return bench.records(out)
+    return out
 
 
 @pytest.fixture(scope="session")
-def two_workers(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the same suite, run by two workers."""
-    out = tmp_path_factory.mktemp("two_workers")
-    bench.run(out, "--workers", "2")
-    return out
+def uninterrupted(bench: Bench, finished: Path) -> dict[str, Record]:
+    """Its comparable records."""
+    return bench.records(finished)

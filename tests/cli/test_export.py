@@ -23,6 +23,7 @@ def test_a_model_of_text_is_refused_without_a_file(run: Run, class_model: Path, 
     assert run("export", class_model, "--onnx", class_model).exit_code == 2
 
 
+@pytest.mark.slow
 def test_the_file_says_what_predict_says(run: Run, tables: Path, tmp_path: Path) -> None:
     arguments = ("--task", "site", "--target", "days", "--drop", "ward", "--method", "vbmtl", "--quiet", *FEW)
     fitted = run("fit", tables / "real_train.csv", "--out", tmp_path / "model.vmtl", *arguments)

@@ -131,6 +131,7 @@ def tensor_bytes(model: Path) -> bytes:
     return data[8 + int.from_bytes(data[:8], "little") :]
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_no_traceback(tables: Path, class_model: Path) -> None:
     command = f"{sys.executable} -m vmtl predict {class_model} {tables / 'new.csv'} | head -n 1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, env=ALONE, check=True)

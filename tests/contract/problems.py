@@ -8,13 +8,13 @@ from helpers.toys import Toy, toy
 #: One task, ragged tasks, and a class that a task lacks.
 PROBLEMS: list[Toy] = [
     toy([12], classes=4, features=7),
-    toy([4, 13, 9], classes=4, features=7),  # one row per class in the first task
     toy([12, 9, 11], classes=4, features=7, missing=[(1, 0)]),
-    toy([9, 9], features=7),
     toy([4, 13, 9], features=7),
 ]
 #: Between these, for the long form.
 MORE_PROBLEMS: list[Toy] = [
+    toy([4, 13, 9], classes=4, features=7),  # one row per class in the first task
+    toy([9, 9], features=7),
     toy([12, 12], classes=4, features=7),
     toy([12, 12, 12], classes=4, features=7),
     toy([8, 8, 8, 8, 8], classes=4, features=7),

@@ -10,12 +10,14 @@ import pytest
 from scipy.stats import t as student
 
 from guarantees import covered_share
+from helpers.forms import some_in_the_short_form
 from helpers.report_models import Case
 from vmtl import MultiTaskRegressor
 from vmtl.datasets import load_digits_domains, load_rotated_digits, load_school
 
 #: What left-out rows may overrate themselves by: kernel and scales were chosen with them (docs/uncertainty.md).
 OPTIMISM = 0.04
+DIGITS = (load_digits_domains, load_rotated_digits)
 
 
 def check_coverage(shares: list[float], coverage: float) -> None:
@@ -25,13 +27,13 @@ def check_coverage(shares: list[float], coverage: float) -> None:
     assert mean <= 0.99
 
 
-@pytest.mark.parametrize("load", [load_digits_domains, load_rotated_digits])
+@pytest.mark.parametrize("load", some_in_the_short_form(DIGITS, load_rotated_digits))
 def test_coverage_holds_for_tasks_of_ten_rows(load: object) -> None:
     check_coverage([covered_share(load(), 10, seed, 0.9)[0] for seed in range(4)], 0.9)  # type: ignore[operator]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("load", [load_digits_domains, load_rotated_digits])
+@pytest.mark.parametrize("load", DIGITS)
 @pytest.mark.parametrize(("rows", "coverage"), [(10, 0.9), (10, 0.8), (30, 0.9), (30, 0.95)])
 def test_coverage_holds_over_many_splits(load: object, rows: int, coverage: float) -> None:
     check_coverage([covered_share(load(), rows, seed, coverage)[0] for seed in range(20)], coverage)  # type: ignore[operator]

@@ -24,6 +24,9 @@ MANY_TASKS = np.repeat(np.arange(1200), 5)
 MANY_X = RNG.normal(size=(6000, 4))
 MANY_Y = MANY_X[:, 0] - MANY_X[:, 1] + 0.5 * RNG.normal(size=1200)[MANY_TASKS] + 0.5 * RNG.normal(size=6000)
 
+#: More than scales are inferred on, so that a table of all pairs and iterations are both possible.
+N_ROWS = weight_prior.MAX_ROWS + 200
+
 
 @pytest.fixture(scope="module", params=[MultiTaskClassifier, MultiTaskRegressor])
 def crowd(
@@ -124,12 +127,12 @@ def test_tasks_in_groups_are_predicted_better_than_by_even_weights(n_tasks: int)
 
 def many_rows(classes: int) -> tuple[Array, Array, Array]:
     rng = np.random.default_rng(1)
-    x, task = rng.normal(size=(3000, 5)), np.arange(3000) % 4
+    x, task = rng.normal(size=(N_ROWS, 5)), np.arange(N_ROWS) % 4
     w = rng.normal(size=(5, max(1, classes))) + 0.5 * rng.normal(size=(4, 5, max(1, classes)))
     signal = np.einsum("nk,nkc->nc", x, w[task])
     if classes:
         return x, task, (signal + rng.gumbel(size=signal.shape)).argmax(1)
-    return x, task, signal[:, 0] + rng.normal(size=3000)
+    return x, task, signal[:, 0] + rng.normal(size=N_ROWS)
 
 
 @pytest.mark.parametrize("classes", [0, 2])
@@ -142,9 +145,10 @@ def test_many_rows_are_iterated_to_what_a_table_of_all_pairs_gives(
     iterate = weight_prior.solve_iteratively
     monkeypatch.setattr(weight_prior, "solve_iteratively", lambda *rest: asked.append(1) or iterate(*rest))
     kind = MultiTaskClassifier if classes else MultiTaskRegressor
+    monkeypatch.setattr(weight_prior, "MAX_DUAL_ROWS", N_ROWS - 1)
     found = kind(random_state=0).fit(x, y, tasks=task)
     assert asked == [1]
-    monkeypatch.setattr(weight_prior, "MAX_DUAL_ROWS", 3000)
+    monkeypatch.setattr(weight_prior, "MAX_DUAL_ROWS", N_ROWS)
     expected = kind(random_state=0).fit(x, y, tasks=task)
     assert asked == [1]
     new, of = x[:300], task[:300]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ TRAINED = ("method", "preset", "encoder", "sharing", "bayesian_w", "early_stoppi
 pytestmark = pytest.mark.usefixtures("quick_inference")
 
 
+@cache  # most tests compare with the same fit
 def visible(kind: type[Estimator], **options: Any) -> dict[str, Array]:
     """What a fit shows: predictions with their uncertainty, and the relations of the tasks."""
     model = kind(**{"random_state": 0, **options})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,6 +89,19 @@ def test_moment_is_near_many_draws() -> None:
     found = predictor(model, "moment").classes(CLASSES.X, CLASSES.task)
     np.testing.assert_allclose(found.probabilities, p, atol=0.12)
     assert (found.probabilities.argmax(1) == p.argmax(1).numpy()).mean() > 0.9
+
+
+def test_rounding_never_makes_the_models_uncertainty_negative(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws that agree have the entropy of their mean, but for rounding, which is played here."""
+    true = Predictor._class_block
+
+    def rounded(*arguments: Any, **options: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        p, entropies = true(*arguments, **options)
+        return p, entropies + 1e-6
+
+    monkeypatch.setattr(Predictor, "_class_block", rounded)
+    found = predictor(trained(CLASSES), "mean").classes(CLASSES.X, CLASSES.task)
+    assert (found.total >= found.aleatoric).all()
 
 
 @pytest.mark.parametrize("mode", MODES)

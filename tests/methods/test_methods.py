@@ -205,6 +205,7 @@ print(vmtl.MultiTaskClassifier.load(sys.argv[1]).method_.name)
 """
 
 
+@pytest.mark.slow
 def test_an_installed_package_brings_its_methods_everywhere(tmp_path: Path) -> None:
     """A distribution as pip leaves it, beside the module that it declares, in processes of their own."""
     site, info = tmp_path / "site", tmp_path / "site" / "own_methods-1.0.dist-info"

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.forms import some_in_the_short_form
 from peer_suite.peer import Shape
 from peer_suite.scores import score
 from peer_suite.sets import Problem, Rows
@@ -33,7 +34,7 @@ def toy(kind, n_per_task=30, seed=0):
     return Problem("toy", kind, N_TASKS, n_classes, train, test)
 
 
-@pytest.mark.parametrize("kind", ["binary", "multi-class", "regression"])
+@pytest.mark.parametrize("kind", some_in_the_short_form(("binary", "multi-class", "regression"), "regression"))
 @pytest.mark.parametrize("key", [key for key in PEERS if key != "constant"])
 def test_a_peer_is_better_than_the_floor(key, kind):
     peer = PEERS[key]

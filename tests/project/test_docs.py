@@ -25,7 +25,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: What tests/docs/test_gallery.py runs.
 GALLERY = sorted((ROOT / "docs" / "gallery").glob("*.md"))
 #: Pages whose snippets run in the short form too.
-SHORT = ("presets", "uncertainty")
+SHORT = ("presets",)
 SHELLS = ("bash", "sh", "shell", "console")
 #: What continuous integration runs itself, and what would change the environment.
 NOT_RUN = ("git clone", "cd ", "make ", "pip install")

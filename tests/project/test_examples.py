@@ -46,6 +46,7 @@ def test_example_runs(file: str, tmp_path: Path) -> None:
     assert expected in run(file, *arguments, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_hospitals_write_tables_with_gaps_and_no_answers_in_new(tmp_path: Path) -> None:
     run("hospitals.py", "--csv", "out", "--rows", "30", folder=tmp_path)
     heads = {f.stem: f.read_text().splitlines()[0].split(",") for f in (tmp_path / "out").iterdir()}
@@ -55,6 +56,7 @@ def test_hospitals_write_tables_with_gaps_and_no_answers_in_new(tmp_path: Path) 
     assert ",," in (tmp_path / "out" / "train.csv").read_text()
 
 
+@pytest.mark.slow
 def test_image_domains_write_the_layout_that_features_take(tmp_path: Path) -> None:
     pytest.importorskip("PIL", reason="Pillow is not installed")
     from vmtl.datasets import image_folder

@@ -17,6 +17,7 @@ def test_its_tests_exist() -> None:
     assert [name for name in portable.TESTS if not (ROOT / name).exists()] == []
 
 
+@pytest.mark.slow
 def test_the_bits_of_a_product_are_those_of_the_machine_or_of_any_other() -> None:
     here = portable.product_bits({})
     assert portable.product_bits({}) == here
@@ -27,6 +28,19 @@ def test_a_set_replaces_another(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MKL_CBWR", "COMPATIBLE")
     assert "MKL_CBWR" not in portable.environment(portable.SETS["AVX2"])
     assert portable.environment(portable.SETS["compatible"])["MKL_CBWR"] == "COMPATIBLE"
+
+
+def test_all_tests_under_one_set(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """A set that is unknown or changes nothing here is no success."""
+    asked: list[Any] = []
+    monkeypatch.setattr(portable, "product_bits", lambda variables: {"torch": variables.get("MKL_CBWR", "as it is")})
+    monkeypatch.setattr(portable, "run_tests", lambda *arguments: asked.append(arguments) or 0)
+    assert portable.main(["--under", "compatible", "-m", "not slow"]) == 0
+    assert asked == [(portable.SETS["compatible"], ["-m", "not slow"])]
+    assert portable.main(["--under", "AVX2", "-m", "not slow"]) == 1
+    assert portable.main(["--under", "AVX3"]) == 2
+    assert len(asked) == 1
+    assert "choose from other rounding, AVX2" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ def test_the_metadata_says_what_it_needs(wheel: Path) -> None:
     assert f"\nVersion: {__version__}\n" in metadata
 
 
+@pytest.mark.slow
 def test_it_imports_and_fits_from_where_it_was_installed(wheel: Path, tmp_path: Path) -> None:
     """Installed without its dependencies into an empty folder, away from the sources."""
     place = tmp_path / "site"

@@ -43,6 +43,7 @@ def test_predictions_of_one_model_in_threads(toy: Toy) -> None:
         assert [digest(job.result()) for job in fits] == [digest(fit(toy, 1)), digest(fit(toy, 2))]
 
 
+@pytest.mark.slow
 def test_processes_at_once(tmp_path: Path) -> None:
     """Each with a checkpoint of its own."""
     options = repr({"max_steps": 30, "random_state": 0, "n_threads": 1})
@@ -112,6 +113,7 @@ def test_the_number_of_threads_comes_back() -> None:
     assert torch.get_num_threads() == before
 
 
+@pytest.mark.slow
 def test_one_thread_or_two_agree(toy: Toy) -> None:
     """Sums may run in another order: equal to rounding, not to the bit."""
     one, two = (fit(toy, 0, n_threads=n).predict_proba(toy.X, tasks=toy.tasks) for n in (1, 2))

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import vmtl.estimators.inputs
+from helpers.forms import some_in_the_short_form
 from helpers.reliable import RUN, Toy, digest, run_python
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 
@@ -30,7 +31,7 @@ def fit(kind: Any, toy: Toy, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", some_in_the_short_form(METHODS, "vmtl", "bmtl"))
 def test_a_seed_gives_the_same_bits(method: str, kind: Any, toy: Toy) -> None:
     """Whatever was drawn from the global random states in between; another seed gives other weights."""
     import torch
@@ -62,7 +63,7 @@ def test_another_process_gives_the_same_bits(toy: Toy) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
-@pytest.mark.parametrize("dtype", ROUNDING)
+@pytest.mark.parametrize("dtype", some_in_the_short_form(ROUNDING, "float32"))
 def test_predictions_do_not_depend_on_their_company(kind: Any, preset: str, dtype: str, toy: Toy) -> None:
     """Alone, in any batches, in any order, beside other tasks: the same but for rounding."""
     model = fit(kind, toy, preset=preset, dtype=dtype, latent_dim=16)

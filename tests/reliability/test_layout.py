@@ -24,6 +24,7 @@ def tensors(model: Any) -> dict[str, torch.Tensor]:
     return found
 
 
+@pytest.mark.usefixtures("inference")
 @pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("method", METHODS)

@@ -78,7 +78,7 @@ checks = partial(parametrize_with_checks, expected_failed_checks=expected_failur
     [
         *made((MultiTaskClassifier,), ("vmtl",), **DEFAULT),
         *made((TwoTaskRegressor,), ("vmtl",), unknown_task="average", **DEFAULT),
-        *made(PLAIN, ("bmtl",), **SMALL),
+        *made((MultiTaskRegressor,), ("bmtl",), **SMALL),
     ]
 )
 def test_the_default_and_a_deterministic_method(estimator: Any, check: Any) -> None:
@@ -90,6 +90,7 @@ def test_the_default_and_a_deterministic_method(estimator: Any, check: Any) -> N
     [
         *made((MultiTaskRegressor,), ("vmtl",), **DEFAULT),
         *made((TwoTaskClassifier,), ("vmtl",), unknown_task="average", **DEFAULT),
+        *made((MultiTaskClassifier,), ("bmtl",), **SMALL),
         *made(PLAIN, OTHERS, **SMALL),
         *made(PLAIN, OTHER_DEFAULTS, **DEFAULT),
         *made(SPLIT, (*OTHERS, "bmtl"), unknown_task="average", **SMALL),

@@ -29,6 +29,7 @@ def test_a_process_that_dies_is_tried_again(workers: int, tmp_path: Path, monkey
     assert [finished.record for finished in done] == [{"method": "bmtl"}, {"method": "stl"}][:workers]
 
 
+@pytest.mark.slow
 def test_a_process_that_always_dies_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "ATTEMPTS", 2)
     (finished,) = run(die, tmp_path, monkeypatch, JOBS[:1])

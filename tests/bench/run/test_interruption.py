@@ -16,8 +16,10 @@ from vmtl.bench.run.records import FILE, Record, open_records
 pytestmark = pytest.mark.system
 
 
-def test_one_worker_and_two_give_equal_records(bench: Any, uninterrupted: dict[str, Record], two_workers: Path) -> None:
-    assert bench.records(two_workers) == uninterrupted
+@pytest.mark.slow
+def test_one_worker_and_two_give_equal_records(bench: Any, uninterrupted: dict[str, Record], tmp_path: Path) -> None:
+    bench.run(tmp_path, "--workers", "2")
+    assert bench.records(tmp_path) == uninterrupted
     assert len(uninterrupted) == 8
     assert {record["status"] for record in uninterrupted.values()} == {"done"}
 
@@ -25,22 +27,23 @@ def test_one_worker_and_two_give_equal_records(bench: Any, uninterrupted: dict[s
 def test_killed_after_its_first_record_and_resumed(
     bench: Any, uninterrupted: dict[str, Record], tmp_path: Path
 ) -> None:
+    """By two workers, which compute what one would."""
     process = bench.start(tmp_path, "--workers", "1")
     wait_for_lines(tmp_path / FILE, 1)
     workers = children(process.pid)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     done = (tmp_path / FILE).read_bytes().count(b"\n")
-    said = bench.run(tmp_path, "--workers", "1")
+    said = bench.run(tmp_path, "--workers", "2")
     assert bench.records(tmp_path) == uninterrupted
     assert f"{len(uninterrupted)} jobs: {done} found done" in said
     wait_for(lambda: not any(alive(worker) for worker in workers), "workers outlived the run that started them")
 
 
-def test_a_finished_suite_computes_nothing(bench: Any, two_workers: Path) -> None:
-    before = (two_workers / FILE).read_bytes()
-    assert "8 found done, 0 computed" in bench.run(two_workers)
-    assert (two_workers / FILE).read_bytes() == before
+def test_a_finished_suite_computes_nothing(bench: Any, finished: Path) -> None:
+    before = (finished / FILE).read_bytes()
+    assert "8 found done, 0 computed" in bench.run(finished)
+    assert (finished / FILE).read_bytes() == before
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:

@@ -63,10 +63,11 @@ def test_nan_never_reaches_a_record(tmp_path: Path) -> None:
         writer.append({"id": "a", "value": float("nan")})
 
 
+@pytest.mark.slow
 def test_the_command_recomputes_a_corrupt_last_line(
-    bench: Any, uninterrupted: Any, two_workers: Path, tmp_path: Path
+    bench: Any, uninterrupted: Any, finished: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / FILE).write_bytes((two_workers / FILE).read_bytes()[:-40])
+    (tmp_path / FILE).write_bytes((finished / FILE).read_bytes()[:-40])
     said = bench.run(tmp_path, "--workers", "1")
     assert "is damaged; its job will be computed again" in said
     assert "7 found done, 1 computed" in said

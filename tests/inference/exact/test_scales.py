@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.optimize import minimize_scalar
-from torch.distributions import MultivariateNormal
+from torch.distributions import MultivariateNormal, Normal
 
 from helpers.toys import toy
 from vmtl.data.rows import Rows
@@ -22,6 +22,7 @@ from vmtl.inference.exact.scales import (
     DEPTH,
     MAX_POINTS,
     NOTHING,
+    TARGETS,
     TWO_CLASSES,
     Place,
     ScalePoint,
@@ -131,6 +132,22 @@ def test_the_evidence_of_targets_is_that_of_a_gaussian_at_its_best_unit(weight: 
         assert point.prior.scale == pytest.approx(math.exp(best.x) * prior.scale, abs=1e-5)
     assert found[0] - found[1] == pytest.approx(expected[0] - expected[1], abs=1e-6)
     assert weigh(PRIOR, (1.0, 1.0), 0.0, None).log_density == pytest.approx(found[0] + 0.25)  # what surprises costs
+
+
+def test_the_density_of_a_point_is_its_evidence_and_what_was_believed() -> None:
+    """Up to one constant of all points: log s, log tau and logit m are normal before any row is seen."""
+    rows, dual = targets()
+    belief = Normal(*(torch.tensor(numbers, dtype=torch.float64) for numbers in TARGETS))
+    points = infer_scales(rows, PRIOR.covariance, 1.0, 1.0).points
+    rest = []
+    for point in points:
+        m, (s, tau) = point.strength, (size / point.noise for size in (point.prior.scale, point.prior.task_level))
+        numbers = torch.tensor([s, tau, m / (1 - m)], dtype=torch.float64).log()
+        prior = OutputPrior(point.prior.covariance, s, tau, SHARED_LEVEL)
+        evidence = scales._Regression(dual)(prior, m, 0.0, None).log_density
+        rest.append(point.log_density - evidence - float(belief.log_prob(numbers).sum()))
+    assert len(points) > 1
+    assert rest == pytest.approx([rest[0]] * len(rest), abs=1e-6)
 
 
 def test_a_point_holds_the_posterior_of_its_prior() -> None:

@@ -11,7 +11,9 @@ from peer_suite.sets import find_set
 from peer_suite.summary import FLOOR, RIGHT_COVERAGE, US, Goal, means, ranks
 from peer_suite.tools import PEERS
 
-CLASSES = ("binary", "multi-class")
+CLASSES, REALS = ("binary", "multi-class"), ("regression",)
+#: Lines of the brief table: the default and the peers that come next.
+BRIEF = 6
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -41,9 +43,8 @@ def classification(table: pd.DataFrame) -> str:
 
 def regression(table: pd.DataFrame) -> str:
     """Peers in the order of their mean rank by RMSE; errors in units of the target's standard deviation."""
-    kinds = ("regression",)
-    rmse, spread = means(table, "rmse", kinds), means(table, "spread", kinds)
-    nll, coverage = means(table, "nll", kinds), means(table, "coverage", kinds)
+    rmse, spread = means(table, "rmse", REALS), means(table, "spread", REALS)
+    nll, coverage = means(table, "nll", REALS), means(table, "coverage", REALS)
     columns = {
         "mean rank (RMSE)": (ranks(rmse).mean(), "{:.2f}"),
         "first": ((ranks(rmse) == 1).sum(), "{:.0f}"),
@@ -52,9 +53,38 @@ def regression(table: pd.DataFrame) -> str:
         "mean rank (NLL)": (ranks(nll).mean(), "{:.2f}"),
         "coverage": (100 * _common(coverage).mean(), "{:.1f}"),
         "sets at 87 to 94 %": (_share_right(coverage), "{:.0f} %"),
-        "seconds": (means(table, "cpu_seconds", kinds).median(), "{:.1f}"),
+        "seconds": (means(table, "cpu_seconds", REALS).median(), "{:.1f}"),
     }
     return _peers(columns, rmse)
+
+
+def brief(table: pd.DataFrame) -> str:
+    """Both kinds in one table, in the order of the mean of both ranks: the default, whoever is ahead of it in either
+    kind, and the next best up to six lines. The seconds are those of classification and of regression."""
+    nll, rmse = means(table, "nll", CLASSES), means(table, "rmse", REALS)
+    of_classes, of_reals = ranks(nll).mean(), ranks(rmse).mean()
+    seconds = [means(table, "cpu_seconds", kinds).median() for kinds in (CLASSES, REALS)]
+    columns = (
+        ("rank, classification", of_classes, "{:.1f}"),
+        ("first", (ranks(nll) == 1).sum(), "{:.0f}"),
+        ("NLL", _common(nll).mean(), "{:.3f}"),
+        ("rank, regression", of_reals, "{:.1f}"),
+        ("first", (ranks(rmse) == 1).sum(), "{:.0f}"),
+        ("RMSE / std", _common(rmse / means(table, "spread", REALS)).mean(), "{:.3f}"),
+    )
+    order = pd.concat([of_classes, of_reals], axis=1).mean(axis=1).sort_values().index
+    ahead = [peer for peer in order if any(_is_ahead(of, peer) for of in (of_classes, of_reals))]
+    shown = list(dict.fromkeys([US, *ahead, *order]))[: max(BRIEF, 1 + len(ahead))]
+    rows = []
+    for peer in (peer for peer in order if peer in shown):
+        cells = [_cell(series.get(peer), form) for _, series, form in columns]
+        rows.append([_title(peer), *cells, " / ".join(_cell(of.get(peer), "{:.1f}") for of in seconds)])
+    return markdown(["", *(name for name, *_ in columns), "seconds"], rows)
+
+
+def _is_ahead(of_kind: pd.Series, peer: str) -> bool:
+    """Whether a peer has a better rank than the default."""
+    return bool(of_kind.get(peer, np.inf) < of_kind.get(US, -np.inf))
 
 
 def per_set(table: pd.DataFrame, metric: str, kinds: Sequence[str], best: str | None = "lowest") -> str:
@@ -87,9 +117,14 @@ def _peers(columns: dict[str, tuple[pd.Series, str]], values: pd.DataFrame) -> s
     rows = []
     for peer in [*order, *([FLOOR] if FLOOR in values else [])]:
         cells = [_cell(series.get(peer), form) for series, form in columns.values()]
-        title = PEERS[peer].title
-        rows.append([f"**{title}**" if peer == US else title, *cells])
+        rows.append([_title(peer), *cells])
     return markdown(["", *columns], rows)
+
+
+def _title(peer: str) -> str:
+    """A peer's name; ours in bold."""
+    title = PEERS[peer].title
+    return f"**{title}**" if peer == US else title
 
 
 def _cell(value: float | None, form: str) -> str:

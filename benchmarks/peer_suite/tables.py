@@ -102,6 +102,24 @@ def per_set(table: pd.DataFrame, metric: str, kinds: Sequence[str], best: str | 
     return markdown(["set", "tasks x rows", *values.columns], rows)
 
 
+def digits(table: pd.DataFrame) -> str:
+    """One line per peer: its error on each set of the digits, mean and standard deviation over the splits it has."""
+    sets = {
+        name: ("accuracy" if kind in CLASSES else "rmse") for name, kind in table.groupby("set")["kind"].first().items()
+    }
+    rows = []
+    for peer in (peer for peer in PEERS if peer in set(table["peer"])):
+        cells = []
+        for name, metric in sets.items():
+            values = table.loc[(table["set"] == name) & (table["peer"] == peer), metric] * (
+                100 if metric == "accuracy" else 1
+            )
+            cells += ["–" if values.empty else f"{values.mean():.2f} ± {values.std(ddof=0):.2f}", str(len(values))]
+        rows.append([_title(peer), *cells])
+    heads = [head for name, metric in sets.items() for head in (f"{name}: {metric}", "splits")]
+    return markdown(["", *heads], rows)
+
+
 def goal_table(goals: Sequence[Goal]) -> str:
     words = {True: "yes", False: "no", None: "not measured"}
     rows = [(g.name, g.goal, "–" if g.value is None else f"{g.value:.3g}", words[g.passed]) for g in goals]

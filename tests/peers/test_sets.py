@@ -70,7 +70,7 @@ def test_digits_are_split_as_the_results_are():
     from vmtl.data.splits import random_split
     from vmtl.datasets import load_rotated_digits
 
-    found, problem = load_set("rotated digits, 10 %", 1), load_rotated_digits()
+    found, problem = load_set("rotated-digits-10", 1), load_rotated_digits()
     split = random_split(problem, 0.1, seed=1)
     np.testing.assert_array_equal(found.train.y, problem.y[split.train])
     np.testing.assert_array_equal(found.test.task, problem.task[split.test])

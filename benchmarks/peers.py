@@ -185,7 +185,7 @@ def _splits(table) -> str:  # type: ignore[no-untyped-def]
     """How many splits tools have; where some have more than others, their tables on all of them."""
     have = n_splits(table)
     if have.min() == have.max():
-        return f"All tools have {have.min()} split(s) of every set.\n"
+        return f"All tools have the same {have.min()} split(s) of every set.\n"
     many = sorted(have[have == have.max()].index, key=list(PEERS).index)
     told = ", ".join(f"{PEERS[peer].title} {have[peer]}" for peer in PEERS if have.get(peer, have.max()) < have.max())
     return (

@@ -52,7 +52,7 @@ def plan(sets: Sequence[str], peers: Sequence[str], n_splits: int) -> list[Job]:
         for split in range(n_splits)
         for name in sets
         for peer in peers
-        if find_set(name).kind in PEERS[peer].kinds
+        if find_set(name).kind in PEERS[peer].kinds and find_set(name).half in PEERS[peer].halves
     ]
 
 

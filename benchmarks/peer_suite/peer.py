@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from peer_suite.sets import KINDS, Problem, Rows
+from peer_suite.sets import DIGITS, HALVES, KINDS, Problem, Rows
 
 #: Probabilities are at least this in every score, for every peer.
 LEAST_PROBABILITY = 1e-6
@@ -51,6 +51,7 @@ class Peer(ABC):
     title: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar[tuple[str, ...]] = KINDS
+    halves: ClassVar[tuple[str, ...]] = (*HALVES, DIGITS)
     revision: ClassVar[int] = 1
 
     @classmethod

@@ -25,7 +25,7 @@ from peer_suite import tables
 from peer_suite.jobs import Job, forget, plan, read, run_all
 from peer_suite.misses import misses
 from peer_suite.sets import DIGITS, HALVES, all_sets, digit_sets, find_set
-from peer_suite.summary import FLOOR, frame, goals, n_splits, only, versions
+from peer_suite.summary import FLOOR, frame, goals, n_splits, only, unfinished, versions
 from peer_suite.tools import PEERS
 
 ROOT = Path(__file__).parents[1]
@@ -56,19 +56,20 @@ def main(arguments: list[str] | None = None) -> int:
     if given.half == DIGITS:
         _digits(table, given.markdown)
     else:
-        _tables(table, found, given)
+        _tables(table, found, given, late=unfinished(jobs, found))
     return int(bool(failed))
 
 
-def _tables(table, records, given: argparse.Namespace) -> None:  # type: ignore[no-untyped-def]
-    """Print the tables of a half and write what is asked for."""
+def _tables(table, records, given: argparse.Namespace, late: list[str]) -> None:  # type: ignore[no-untyped-def]
+    """Print the tables of a half and write what is asked for; tools that lack sets are ranked apart."""
     met, per_set = goals(table), _per_set(table)
-    whole = "\n".join([_whole(table, records, given.half), _goals(table, met), per_set])
+    ranked = table[~table["peer"].isin(late)]
+    whole = "\n".join([_whole(ranked, records, given.half), _late(table, late), _goals(table, met), per_set])
     print(whole)
     if given.json:
         given.json.write_text(json.dumps([goal.row() for goal in met], indent=1) + "\n", encoding="utf-8")
     if given.markdown:
-        write_block(ROOT / "README.md", "peers", _brief(table, given.half))
+        write_block(ROOT / "README.md", "peers", _brief(ranked, given.half))
         write_block(ROOT / "docs" / "peers.md", "peers", whole)
         write_block(ROOT / "RESULTS.md", "peers", f"## Beside other tools, per set\n\n{FROM}\n\n{per_set}", append=True)
 
@@ -177,7 +178,32 @@ def _whole(table, records, half: str) -> str:  # type: ignore[no-untyped-def]
             tables.regression(table),
             _splits(table),
             f"One thread. {table['date'].max()}, {used}.\n",
+            _copied(records),
         ]
+    )
+
+
+def _copied(records) -> str:  # type: ignore[no-untyped-def]
+    """A sentence on records that come from an earlier page."""
+    old = [record for record in records if "source" in record]
+    if not old:
+        return ""
+    titles = ", ".join(PEERS[peer].title for peer in PEERS if any(record["peer"] == peer for record in old))
+    return (
+        f"{len(old)} of {len(records)} records are those of an earlier page ({old[0]['date']}), which kept three "
+        f"digits of likelihood and AUC, or of RMSE and coverage, and nothing else: hence the gaps. They are of {titles}.\n"
+    )
+
+
+def _late(table, late: list[str]) -> str:  # type: ignore[no-untyped-def]
+    """A sentence on tools that were not run on all sets."""
+    if not late:
+        return ""
+    have = only(table, late).groupby("peer")["set"].nunique()
+    told = ", ".join(f"{PEERS[peer].title} ({have.get(peer, 0)} sets)" for peer in late)
+    return (
+        f"**Not run on all sets yet: {told}.** They have no place in the tables of ranks; what there is of them counts "
+        "in what follows.\n"
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from peer_suite.jobs import Record
+from peer_suite.jobs import Job, Record
 from peer_suite.tools import PEERS
 
 US, FLOOR = "vmtl", "constant"
@@ -41,6 +41,14 @@ def means(table: pd.DataFrame, metric: str, kinds: Sequence[str]) -> pd.DataFram
 def n_splits(table: pd.DataFrame) -> pd.Series:
     """How many splits a peer has on every set that it can take: the least of them."""
     return table.groupby(["peer", "set"])["split"].nunique().groupby(level="peer").min()
+
+
+def unfinished(jobs: Iterable[Job], records: Iterable[Record]) -> list[str]:
+    """Peers that have been run, but not on the first split of every set."""
+    first, done = [job for job in jobs if job.split == 0], {record["id"] for record in records}
+    there = {job.peer for job in first if job.id in done}
+    lacking = {job.peer for job in first if job.id not in done}
+    return [peer for peer in PEERS if peer in there & lacking]
 
 
 def only(table: pd.DataFrame, peers: Iterable[str]) -> pd.DataFrame:

@@ -120,6 +120,13 @@ def test_peers_are_compared_on_the_splits_that_all_of_them_have():
     assert summary.n_splits(table).to_dict() == {"vmtl": 2, "pooled": 1, "svm": 1}
 
 
+def test_a_peer_without_the_first_split_of_a_set_is_unfinished():
+    planned = jobs.plan(["mpg", "hsb82"], ["pooled", "dummies", "svm"], 2)
+    done = [job for job in planned if job.peer == "pooled" and job.split == 0]
+    done += [job for job in planned if job.peer == "dummies" and job.set == "mpg"]
+    assert summary.unfinished(planned, [{"id": job.id} for job in done]) == ["dummies"]
+
+
 def test_where_a_peer_is_better_is_told_with_its_size():
     found = misses(summary.frame(some_records()))
     assert "pooled 1 of 2" in found

@@ -25,7 +25,7 @@ from peer_suite import tables
 from peer_suite.jobs import Job, forget, plan, read, run_all
 from peer_suite.misses import misses
 from peer_suite.sets import DIGITS, HALVES, all_sets, digit_sets, find_set
-from peer_suite.summary import FLOOR, frame, goals, n_splits, only, unfinished, versions
+from peer_suite.summary import FLOOR, US, frame, goals, n_splits, only, unfinished, versions
 from peer_suite.tools import PEERS
 
 ROOT = Path(__file__).parents[1]
@@ -191,7 +191,8 @@ def _copied(records) -> str:  # type: ignore[no-untyped-def]
     titles = ", ".join(PEERS[peer].title for peer in PEERS if any(record["peer"] == peer for record in old))
     return (
         f"{len(old)} of {len(records)} records are those of an earlier page ({old[0]['date']}), which kept three "
-        f"digits of likelihood and AUC, or of RMSE and coverage, and nothing else: hence the gaps. They are of {titles}.\n"
+        f"digits of likelihood and AUC, or of RMSE and coverage, and nothing else: hence the gaps. They are of "
+        f"{titles}.\n"
     )
 
 
@@ -212,13 +213,15 @@ def _splits(table) -> str:  # type: ignore[no-untyped-def]
     have = n_splits(table)
     if have.min() == have.max():
         return f"All tools have the same {have.min()} split(s) of every set.\n"
-    many = sorted(have[have == have.max()].index, key=list(PEERS).index)
-    told = ", ".join(f"{PEERS[peer].title} {have[peer]}" for peer in PEERS if have.get(peer, have.max()) < have.max())
-    return (
-        f"Means and ranks above are over the splits of a set that all its tools have. {len(many)} tools have "
-        f"{have.max()} splits of every set, the others fewer: {told}. The former on all their splits:\n\n"
-        f"{tables.classification(only(table, many))}\n{tables.regression(only(table, many))}"
+    many = [peer for peer in PEERS if have.get(peer) == have.max()]
+    told = ", ".join(f"{PEERS[peer].title} {have[peer]}" for peer in PEERS if peer in have)
+    common = (
+        f"Means and ranks above are over the splits of a set that all its tools have. Splits of every set: {told}.\n"
     )
+    if not set(many) - {US, FLOOR}:
+        return common
+    own = only(table, many)
+    return f"{common}\nTools with {have.max()} splits:\n\n{tables.classification(own)}\n{tables.regression(own)}"
 
 
 def _goals(table, met) -> str:  # type: ignore[no-untyped-def]

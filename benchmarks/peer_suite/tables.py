@@ -106,21 +106,19 @@ def per_set(table: pd.DataFrame, metric: str, kinds: Sequence[str], best: str | 
 
 
 def digits(table: pd.DataFrame) -> str:
-    """One line per peer: its error on each set of the digits, mean and standard deviation over the splits it has."""
-    sets = {
-        name: ("accuracy" if kind in CLASSES else "rmse") for name, kind in table.groupby("set")["kind"].first().items()
-    }
+    """One line per peer: mean and standard deviation over the splits it has, accuracy in % or RMSE, for both sets."""
+    kinds = table.groupby("set")["kind"].first()
+    metrics = {name: "accuracy, %" if kind in CLASSES else "RMSE" for name, kind in kinds.items()}
+    found = table.assign(value=(100 * table["accuracy"]).fillna(table["rmse"])).groupby(["peer", "set"])["value"]
     rows = []
     for peer in (peer for peer in PEERS if peer in set(table["peer"])):
         cells = []
-        for name, metric in sets.items():
-            values = table.loc[(table["set"] == name) & (table["peer"] == peer), metric] * (
-                100 if metric == "accuracy" else 1
-            )
-            cells += ["–" if values.empty else f"{values.mean():.2f} ± {values.std(ddof=0):.2f}", str(len(values))]
+        for name in metrics:
+            values = found.get_group((peer, name)) if (peer, name) in found.groups else pd.Series(dtype=float)
+            spread = f" ± {values.std():.2f}" if len(values) > 1 else ""
+            cells += [_cell(values.mean(), "{:.2f}") + spread, str(len(values))]
         rows.append([_title(peer), *cells])
-    heads = [head for name, metric in sets.items() for head in (f"{name}: {metric}", "splits")]
-    return markdown(["", *heads], rows)
+    return markdown(["", *(head for name, metric in metrics.items() for head in (f"{name}: {metric}", "splits"))], rows)
 
 
 def goal_table(goals: Sequence[Goal]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import log_loss
 
-from peer_suite import jobs, summary
+from peer_suite import jobs, summary, tables
 from peer_suite.misses import misses
 from peer_suite.peer import Prediction, Unsuitable
 from peer_suite.scores import score
@@ -133,6 +133,14 @@ def test_where_a_peer_is_better_is_told_with_its_size():
     assert "By likelihood the default is first on 1 of 2 sets" in found
     assert "| credit | 0.5 | linear, pooled | 0.4 | 25.0 % | 1 of 4 |" in found
     assert "By RMSE the default is first on 1 of 1 sets" in found
+
+
+def test_digits_have_means_over_the_splits_of_each_peer():
+    found = [record("angles", "regression", "vmtl", split, rmse=rmse) for split, rmse in enumerate((1.0, 3.0))]
+    found += [record("tilts", "multi-class", "vmtl", accuracy=0.5), record("angles", "regression", "svm", rmse=2.0)]
+    lines = tables.digits(summary.frame(found)).splitlines()
+    assert lines[0] == "|  | angles: RMSE | splits | tilts: accuracy, % | splits |"
+    assert lines[2:] == ["| **VMTL default** | 2.00 ± 1.41 | 2 | 50.00 | 1 |", "| RBF SVM, pooled | 2.00 | 1 | – | 0 |"]
 
 
 def test_a_set_that_a_peer_cannot_take_is_recorded_and_not_tried_again(tmp_path, monkeypatch):

@@ -90,6 +90,7 @@ bench-accuracy: .venv/.tested
 results: .venv/.tested
 	$(BIN)/vmtl bench run benchmarks/results.toml --workers 2 --out runs
 	$(BIN)/vmtl bench show benchmarks/results.toml --out runs --results-md RESULTS.md
+	$(BIN)/python benchmarks/peers.py --half test --show --markdown
 	$(BIN)/python benchmarks/claims.py --out runs --write
 
 clean:

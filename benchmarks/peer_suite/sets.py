@@ -23,6 +23,8 @@ from peer_suite.features import Encoder
 FILE = Path(__file__).with_name("sets.toml")
 KINDS = ("binary", "multi-class", "regression")
 HALVES = ("development", "test")
+#: The embedded digits with the splits of RESULTS.md, beside both halves.
+DIGITS = "digits"
 #: Rows per task that the rule deals out, and the training rows that a set has per class (on average) and in total.
 ROWS_PER_TASK, ROWS_PER_CLASS, FEWEST_TRAIN_ROWS, MOST_TRAIN_ROWS = (5, 10, 20, 40), 5, 30, 1200
 #: A task needs this many rows beyond its training rows; a set has at most this many tasks and test rows.
@@ -51,6 +53,7 @@ class Set:
     classes: Sequence[str] = ()
     above: float | None = None
     log: bool = False
+    percent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -96,13 +99,23 @@ class Table:
 
 @cache
 def all_sets() -> tuple[Set, ...]:
-    """The list in the order of the file."""
+    """The sets of both halves in the order of the file."""
+    return _entries("set")
+
+
+@cache
+def digit_sets() -> tuple[Set, ...]:
+    """The embedded digits with the splits of RESULTS.md."""
+    return _entries(DIGITS)
+
+
+def _entries(key: str) -> tuple[Set, ...]:
     with FILE.open("rb") as stream:
-        return tuple(Set(**entry) for entry in tomllib.load(stream)["set"])
+        return tuple(Set(**entry) for entry in tomllib.load(stream)[key])
 
 
 def find_set(name: str) -> Set:
-    found = next((one for one in all_sets() if one.name == name), None)
+    found = next((one for one in (*all_sets(), *digit_sets()) if one.name == name), None)
     if found is None:
         raise ValueError(f"There is no set {name!r}; choose one of {', '.join(one.name for one in all_sets())}.")
     return found
@@ -117,7 +130,7 @@ def load_set(name: str, split: int) -> Problem:
     """Draw a split of a set and encode it; what is learned about columns is learned on the training rows."""
     one = find_set(name)
     table = read_table(one)
-    train, test = draw(table, one, split)
+    train, test = draw(table, one, split) if one.percent is None else _as_in_results(one, split)
     if one.kind == "regression":
         y, n_classes = table.target.astype(np.float64), 1
     else:
@@ -130,6 +143,15 @@ def load_set(name: str, split: int) -> Problem:
         for rows in (train, test)
     ]
     return Problem(one.name, one.kind, int(table.task.max()) + 1, n_classes, *parts)
+
+
+def _as_in_results(one: Set, split: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers of the split that ``vmtl bench`` has with this seed."""
+    import vmtl.datasets
+    from vmtl.data.splits import random_split
+
+    found = random_split(getattr(vmtl.datasets, one.table)(), (one.percent or 0) / 100, split)
+    return found.train, found.test
 
 
 def draw(table: Table, one: Set, split: int) -> tuple[np.ndarray, np.ndarray]:

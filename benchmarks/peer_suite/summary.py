@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from peer_suite.jobs import Record
+from peer_suite.jobs import Job, Record
 from peer_suite.tools import PEERS
 
 US, FLOOR = "vmtl", "constant"
@@ -20,23 +20,40 @@ RIGHT_COVERAGE = (0.87, 0.94)
 
 
 def frame(records: Iterable[Record]) -> pd.DataFrame:
-    """One row per record: set, kind, split, peer, scores and processor seconds."""
+    """One row per record that has scores: set, kind, split, peer, scores and processor seconds."""
     kept = ("set", "kind", "split", "peer", "cpu_seconds", "date")
-    rows = [{**{key: record[key] for key in kept}, **record["scores"]} for record in records]
+    rows = [{**{key: record[key] for key in kept}, **record["scores"]} for record in records if record["scores"]]
     return pd.DataFrame(rows)
 
 
 def means(table: pd.DataFrame, metric: str, kinds: Sequence[str]) -> pd.DataFrame:
-    """(sets, peers) means over the splits that all peers of a set have; NaN where a peer has none."""
+    """(sets, peers) means over the splits that all peers of a set have; NaN where a peer lacks the set's first."""
     own = table[table["kind"].isin(kinds)]
     if own.empty or metric not in own:
         return pd.DataFrame()
     wide = own.pivot_table(index=["set", "split"], columns="peer", values=metric)
-    order = [peer for peer in PEERS if peer in wide]
-    counts = wide.notna().groupby(level="set").sum()
-    partial = (counts > 0) & counts.lt(counts.max(axis=1), axis=0)
-    found = wide.groupby(level="set").mean().mask(partial)
-    return found[order].dropna(how="all")
+    found = {
+        name: rows.loc[:, rows.iloc[0].notna()].dropna().mean() for name, rows in wide.groupby(level="set", sort=True)
+    }
+    return pd.DataFrame(found).T.reindex(columns=[peer for peer in PEERS if peer in wide])
+
+
+def n_splits(table: pd.DataFrame) -> pd.Series:
+    """How many splits a peer has on every set that it can take: the least of them."""
+    return table.groupby(["peer", "set"])["split"].nunique().groupby(level="peer").min()
+
+
+def unfinished(jobs: Iterable[Job], records: Iterable[Record]) -> list[str]:
+    """Peers that have been run, but not on the first split of every set."""
+    first, done = [job for job in jobs if job.split == 0], {record["id"] for record in records}
+    there = {job.peer for job in first if job.id in done}
+    lacking = {job.peer for job in first if job.id not in done}
+    return [peer for peer in PEERS if peer in there & lacking]
+
+
+def only(table: pd.DataFrame, peers: Iterable[str]) -> pd.DataFrame:
+    """The records of some peers: what is common to them may be more than what is common to all."""
+    return table[table["peer"].isin(list(peers))]
 
 
 def ranks(values: pd.DataFrame, higher_is_better: bool = False) -> pd.DataFrame:
@@ -61,11 +78,12 @@ class Goal:
 
 
 def goals(table: pd.DataFrame) -> list[Goal]:
-    """The goals of the default; all sets weigh equally."""
+    """The goals of the default; all sets weigh equally, each with the splits that those who are compared have."""
     classes = ("binary", "multi-class")
     rmse, nll = means(table, "rmse", ("regression",)), means(table, "nll", classes)
-    auc, coverage = means(table, "auc", ("binary",)), means(table, "coverage", ("regression",))
-    lost = _against_the_strong(nll, lambda ours, best: 100 * (ours - best) / best, "min")
+    few = only(table, [US, *STRONG])
+    auc, coverage = means(few, "auc", ("binary",)), means(only(table, [US]), "coverage", ("regression",))
+    lost = _against_the_strong(means(few, "nll", classes), lambda ours, best: 100 * (ours - best) / best, "min")
     gained = _against_the_strong(auc, lambda ours, best: 100 * (ours - best), "max")
     first = ranks(rmse)[US].dropna() == 1 if US in rmse else []
     place = ranks(nll)[US].dropna() if US in nll else []

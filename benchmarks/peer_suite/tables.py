@@ -36,7 +36,7 @@ def classification(table: pd.DataFrame) -> str:
         "mean rank (AUC)": (ranks(auc, higher_is_better=True).mean(), "{:.2f}"),
         "AUC": (100 * _common(auc).mean(), "{:.1f}"),
         "accuracy": (100 * _common(accuracy).mean(), "{:.1f}"),
-        "seconds": (means(table, "cpu_seconds", CLASSES).median(), "{:.1f}"),
+        "seconds": (_complete(means(table, "cpu_seconds", CLASSES), nll).median(), "{:.1f}"),
     }
     return _peers(columns, nll)
 
@@ -50,10 +50,13 @@ def regression(table: pd.DataFrame) -> str:
         "first": ((ranks(rmse) == 1).sum(), "{:.0f}"),
         "sets": (rmse.notna().sum(), "{:.0f}"),
         "RMSE / std": (_common(rmse / spread).mean(), "{:.3f}"),
-        "mean rank (NLL)": (ranks(nll).mean(), "{:.2f}"),
+        "mean rank (NLL)": (
+            ranks(nll).mean() if len(_complete(nll, rmse).T) == len(rmse.T) else rmse[[]].mean(),
+            "{:.2f}",
+        ),
         "coverage": (100 * _common(coverage).mean(), "{:.1f}"),
         "sets at 87 to 94 %": (_share_right(coverage), "{:.0f} %"),
-        "seconds": (means(table, "cpu_seconds", REALS).median(), "{:.1f}"),
+        "seconds": (_complete(means(table, "cpu_seconds", REALS), rmse).median(), "{:.1f}"),
     }
     return _peers(columns, rmse)
 
@@ -102,6 +105,22 @@ def per_set(table: pd.DataFrame, metric: str, kinds: Sequence[str], best: str | 
     return markdown(["set", "tasks x rows", *values.columns], rows)
 
 
+def digits(table: pd.DataFrame) -> str:
+    """One line per peer: mean and standard deviation over the splits it has, accuracy in % or RMSE, for both sets."""
+    kinds = table.groupby("set")["kind"].first()
+    metrics = {name: "accuracy, %" if kind in CLASSES else "RMSE" for name, kind in kinds.items()}
+    found = table.assign(value=(100 * table["accuracy"]).fillna(table["rmse"])).groupby(["peer", "set"])["value"]
+    rows = []
+    for peer in (peer for peer in PEERS if peer in set(table["peer"])):
+        cells = []
+        for name in metrics:
+            values = found.get_group((peer, name)) if (peer, name) in found.groups else pd.Series(dtype=float)
+            spread = f" ± {values.std():.2f}" if len(values) > 1 else ""
+            cells += [_cell(values.mean(), "{:.2f}") + spread, str(len(values))]
+        rows.append([_title(peer), *cells])
+    return markdown(["", *(head for name, metric in metrics.items() for head in (f"{name}: {metric}", "splits"))], rows)
+
+
 def goal_table(goals: Sequence[Goal]) -> str:
     words = {True: "yes", False: "no", None: "not measured"}
     rows = [(g.name, g.goal, "–" if g.value is None else f"{g.value:.3g}", words[g.passed]) for g in goals]
@@ -134,6 +153,11 @@ def _cell(value: float | None, form: str) -> str:
 def _common(values: pd.DataFrame) -> pd.DataFrame:
     """Only peers with a value on every set: means over different sets cannot be compared."""
     return values.dropna(axis=1)
+
+
+def _complete(values: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
+    """Only peers with a value wherever ``like`` has one: a record may lack what an earlier page did not keep."""
+    return values[[peer for peer in values if (values[peer].notna() == like[peer].notna()).all()]]
 
 
 def _share_right(coverage: pd.DataFrame) -> pd.Series:

@@ -21,3 +21,11 @@ def test_a_page_without_the_block_is_an_error(tmp_path: Path) -> None:
     page.write_text("nothing here\n")
     with pytest.raises(ValueError, match="add both lines"):
         write_block(page, "goals", "text")
+
+
+def test_a_block_may_be_appended_once(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("results\n")
+    for text in ("old", "new"):
+        write_block(page, "peers", text, append=True)
+    assert page.read_text() == "results\n\n<!-- peers:start -->\nnew\n<!-- peers:end -->\n"

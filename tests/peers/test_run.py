@@ -8,8 +8,9 @@ import pytest
 from scipy import stats
 from sklearn.metrics import log_loss
 
-from peer_suite import jobs, summary
-from peer_suite.peer import Prediction
+from peer_suite import jobs, summary, tables
+from peer_suite.misses import misses
+from peer_suite.peer import Prediction, Unsuitable
 from peer_suite.scores import score
 from peer_suite.sets import Problem, Rows
 
@@ -109,11 +110,59 @@ def test_ranks_and_goals_by_hand():
     assert [goal.passed for goal in summary.goals(table)] == [True, True, False, False, False, True]
 
 
-def test_a_set_counts_for_a_peer_only_with_all_splits():
-    records = [record("mpg", "regression", peer, split, rmse=1.0) for peer in ("vmtl", "pooled") for split in (0, 1)]
-    values = summary.means(summary.frame(records[:-1]), "rmse", ("regression",))
-    assert values.loc["mpg", "vmtl"] == 1
-    assert np.isnan(values.loc["mpg", "pooled"])
+def test_peers_are_compared_on_the_splits_that_all_of_them_have():
+    errors = {("vmtl", 0): 1.0, ("vmtl", 1): 3.0, ("pooled", 0): 2.0, ("svm", 1): 0.5}
+    table = summary.frame(record("mpg", "regression", *key, rmse=rmse) for key, rmse in errors.items())
+    values = summary.means(table, "rmse", ("regression",)).loc["mpg"]
+    assert values[["vmtl", "pooled"]].to_list() == [1, 2]
+    assert np.isnan(values["svm"])  # it lacks the first split
+    assert summary.means(summary.only(table, ["vmtl"]), "rmse", ("regression",)).loc["mpg", "vmtl"] == 2
+    assert summary.n_splits(table).to_dict() == {"vmtl": 2, "pooled": 1, "svm": 1}
+
+
+def test_a_peer_without_the_first_split_of_a_set_is_unfinished():
+    planned = jobs.plan(["mpg", "hsb82"], ["pooled", "dummies", "svm"], 2)
+    done = [job for job in planned if job.peer == "pooled" and job.split == 0]
+    done += [job for job in planned if job.peer == "dummies" and job.set == "mpg"]
+    assert summary.unfinished(planned, [{"id": job.id} for job in done]) == ["dummies"]
+
+
+def test_where_a_peer_is_better_is_told_with_its_size():
+    found = misses(summary.frame(some_records()))
+    assert "pooled 1 of 2" in found
+    assert "By likelihood the default is first on 1 of 2 sets" in found
+    assert "| credit | 0.5 | linear, pooled | 0.4 | 25.0 % | 1 of 4 |" in found
+    assert "By RMSE the default is first on 1 of 1 sets" in found
+
+
+def test_digits_have_means_over_the_splits_of_each_peer():
+    found = [record("angles", "regression", "vmtl", split, rmse=rmse) for split, rmse in enumerate((1.0, 3.0))]
+    found += [record("tilts", "multi-class", "vmtl", accuracy=0.5), record("angles", "regression", "svm", rmse=2.0)]
+    lines = tables.digits(summary.frame(found)).splitlines()
+    assert lines[0] == "|  | angles: RMSE | splits | tilts: accuracy, % | splits |"
+    assert lines[2:] == ["| **VMTL default** | 2.00 ± 1.41 | 2 | 50.00 | 1 |", "| RBF SVM, pooled | 2.00 | 1 | – | 0 |"]
+
+
+def test_a_set_that_a_peer_cannot_take_is_recorded_and_not_tried_again(tmp_path, monkeypatch):
+    def refuse(self, *given, **named):
+        raise Unsuitable("too many columns")
+
+    monkeypatch.setattr(jobs.PEERS["constant"], "fit_predict", refuse)
+    file = tmp_path / "r.jsonl"
+    assert go(file, ["constant"], splits=1)[1] == []
+    assert go(file, ["constant"], splits=1) == ([], [])
+    (found,) = jobs.read(file).values()
+    assert found["unsuitable"] == "too many columns"
+    assert summary.frame([found]).empty
+
+
+def test_records_that_are_forgotten_are_made_anew_and_others_stay(tmp_path):
+    file = tmp_path / "r.jsonl"
+    go(file, splits=1)
+    before = file.read_text().splitlines()
+    jobs.forget(file, jobs.plan(SETS, ["pooled"], 1))
+    assert file.read_text().splitlines() == [line for line in before if '"constant"' in line]
+    assert [job.peer for job in go(file, splits=1)[0]] == ["pooled"]
 
 
 def test_the_command_writes_goals_and_prints_tables(tmp_path, capsys):
@@ -130,5 +179,8 @@ def test_the_command_writes_goals_and_prints_tables(tmp_path, capsys):
     assert "linear, pooled" in capsys.readouterr().out
     rows = json.loads((tmp_path / "goals.json").read_text())
     assert [set(row) for row in rows] == [{"name", "value", "goal", "pass"}] * len(rows)
-    with pytest.raises(SystemExit):
-        command.main(["--peers", "nobody"])
+    assert command.main([*given, "--peers", "constant", "--again"]) == 0
+    assert "linear, pooled" in capsys.readouterr().out  # tables show all records, whoever was run
+    for wrong in (["--peers", "nobody"], ["--again"], ["--again", "--peers", "vmtl", "--show"]):
+        with pytest.raises(SystemExit):
+            command.main(wrong)

@@ -66,6 +66,16 @@ def test_a_split_has_the_promised_rows_and_repeats(name):
         assert set(np.unique(problem.test.y)) <= set(range(problem.n_classes))
 
 
+def test_digits_are_split_as_the_results_are():
+    from vmtl.data.splits import random_split
+    from vmtl.datasets import load_rotated_digits
+
+    found, problem = load_set("rotated-digits-10", 1), load_rotated_digits()
+    split = random_split(problem, 0.1, seed=1)
+    np.testing.assert_array_equal(found.train.y, problem.y[split.train])
+    np.testing.assert_array_equal(found.test.task, problem.task[split.test])
+
+
 def test_training_and_test_rows_are_different_rows():
     rng = np.random.default_rng(0)
     task, target = rng.integers(5, size=400), np.where(rng.random(400) < 0.05, "a", "b")

@@ -12,6 +12,7 @@ from peer_suite.tools import PEERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 N_TASKS = 4
+SLOW, HEAVY = pytest.mark.slow, ("gp", "realmlp", "tabpfn")
 
 
 def toy(kind, n_per_task=30, seed=0):
@@ -35,7 +36,9 @@ def toy(kind, n_per_task=30, seed=0):
 
 
 @pytest.mark.parametrize("kind", some_in_the_short_form(("binary", "multi-class", "regression"), "regression"))
-@pytest.mark.parametrize("key", [key for key in PEERS if key != "constant"])
+@pytest.mark.parametrize(
+    "key", [pytest.param(key, marks=SLOW if key in HEAVY else ()) for key in PEERS if key != "constant"]
+)
 def test_a_peer_is_better_than_the_floor(key, kind):
     peer = PEERS[key]
     if reason := peer.absent():
@@ -79,3 +82,11 @@ def test_a_copy_per_task_is_what_the_kernel_of_augmented_rows_says():
     peer = Augmented()
     found = peer.predict(peer.train(problem.train, shape, {"C": 10.0}, 0), problem.test, shape, None)
     np.testing.assert_allclose(found, direct, rtol=1e-6, atol=1e-8)
+
+
+def test_a_mixed_model_has_no_columns_that_separate_classes():
+    from peer_suite.tools.lme4 import separating
+
+    y = np.array([0, 0, 0, 1, 1, 1])
+    both, one, number = [0, 1, 0, 0, 1, 1], [0, 0, 0, 0, 1, 1], [1, 2, 3, 4, 5, 6]
+    assert separating(np.column_stack([both, one, number]), y).tolist() == [False, True, False]

@@ -13,7 +13,7 @@ from peer_suite.tools.lightgbm import LightGBM
 from peer_suite.tools.linear import Augmented, Dummies, PerTask, Pooled
 from peer_suite.tools.lme4 import Lme4
 from peer_suite.tools.realmlp import RealMLP
-from peer_suite.tools.svm import PooledSVM, TaskSVM
+from peer_suite.tools.svm import PixelSVM, PooledSVM, TaskSVM
 from peer_suite.tools.tabpfn import TabPFN
 from peer_suite.tools.vmtl import VMTL
 from peer_suite.tools.xrfm import XRFM
@@ -33,6 +33,7 @@ PEERS: dict[str, type[Peer]] = {
         CatBoost,
         GPBoost,
         PooledSVM,
+        PixelSVM,
         TaskSVM,
         GaussianProcess,
         XRFM,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,18 @@ from peer_suite.sets import Rows
 
 
 class GPBoost(Tuned):
-    """It has no likelihood of several classes."""
+    """It has no likelihood of several classes. Its steps are in units of the noise: numbers are scaled, rates tried."""
 
     key = "gpboost"
     title = "GPBoost"
     packages = ("gpboost",)
     kinds = ("binary", "regression")
-    settings = tuple({"num_leaves": leaves, "rounds": rounds} for leaves in (4, 15) for rounds in (25, 75, 200))
+    settings = tuple(
+        {"num_leaves": leaves, "learning_rate": rate, "rounds": rounds}
+        for leaves, rate, rounds in product((4, 15), (0.01, 0.1), (30, 100, 300))
+    )
     n_folds = 3
+    revision = 2
 
     def train(self, rows: Rows, shape: Shape, setting: dict[str, Any], seed: int) -> Any:
         import gpboost
@@ -27,17 +32,18 @@ class GPBoost(Tuned):
         effects = gpboost.GPModel(group_data=rows.task, likelihood=likelihood, num_parallel_threads=1)
         parameters = {
             "num_leaves": setting["num_leaves"],
-            "learning_rate": 0.05,
+            "learning_rate": setting["learning_rate"],
             "min_data_in_leaf": 5,
-            "lambda_l2": 1.0,
             "num_threads": 1,
             "seed": seed,
             "verbose": -1,
         }
-        data = gpboost.Dataset(rows.X, rows.y.astype(float), params={"verbose": -1})
-        return gpboost.train(parameters, data, gp_model=effects, num_boost_round=setting["rounds"])
+        centre, spread = (0.0, 1.0) if shape.is_classification else (rows.y.mean(), rows.y.std() or 1.0)
+        data = gpboost.Dataset(rows.X, (rows.y - centre) / spread, params={"verbose": -1})
+        return gpboost.train(parameters, data, gp_model=effects, num_boost_round=setting["rounds"]), centre, spread
 
     def predict(self, model: Any, rows: Rows, shape: Shape, stage: Any) -> np.ndarray:
-        found = model.predict(rows.X, group_data_pred=rows.task, predict_var=False, pred_latent=False)
-        mean = np.asarray(found["response_mean"])
+        booster, centre, spread = model
+        found = booster.predict(rows.X, group_data_pred=rows.task, predict_var=False, pred_latent=False)
+        mean = centre + spread * np.asarray(found["response_mean"])
         return np.column_stack([1 - mean, mean]) if shape.is_classification else mean

@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from peer_suite.peer import Peer, Prediction, Shape, folds, loss
-from peer_suite.sets import Rows
+from peer_suite.sets import DIGITS, Rows
 
 N_FOLDS = 5
 
@@ -30,8 +30,7 @@ class PooledSVM(Peer):
     sharings: tuple[float, ...] = (1.0,)
 
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:
-        scaler = StandardScaler().fit(train.X)
-        a, b = scaler.transform(train.X), scaler.transform(test.X)
+        a, b = self.scaled(train.X, test.X)
         centre, spread = (0.0, 1.0) if shape.is_classification else (train.y.mean(), train.y.std() or 1.0)
         y = train.y if shape.is_classification else (train.y - centre) / spread
         near, far = euclidean_distances(a, squared=True), euclidean_distances(b, a, squared=True)
@@ -53,6 +52,22 @@ class PooledSVM(Peer):
         if shape.is_classification:
             return Prediction(p=found, chosen=chosen)
         return Prediction(mean=centre + spread * found, std=np.full(len(test), spread * lost**0.5), chosen=chosen)
+
+    def scaled(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Each column by its own standard deviation in training."""
+        scaler = StandardScaler().fit(a)
+        return scaler.transform(a), scaler.transform(b)
+
+
+class PixelSVM(PooledSVM):
+    """All columns by one standard deviation, as for pixels; in tables with many units that makes no sense."""
+
+    key = "svm_pixels"
+    title = "RBF SVM, pooled, one scale for all columns"
+    halves = (DIGITS,)
+
+    def scaled(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return a / a.std(), b / a.std()
 
 
 class TaskSVM(PooledSVM):

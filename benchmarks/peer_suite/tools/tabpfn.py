@@ -16,7 +16,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from peer_suite.peer import Peer, Prediction, Shape
+from peer_suite.peer import Peer, Prediction, Shape, Unsuitable
 from peer_suite.sets import Rows
 
 CLASSIFIER = Path("pfns-0.3.0")
@@ -24,13 +24,15 @@ WEIGHTS = "models_diff/prior_diff_real_checkpoint_n_0_epoch_42.cpkt"
 REGRESSOR = Path("tabpfn_time_series-0.1.3/tabpfn-v2-regressor-2noar4o2.ckpt")
 #: Limits of the first classifier.
 MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 1024, 100, 10
-N_ENSEMBLE = 16
+#: Passes with permuted columns that are averaged; the packages do three to eight by default.
+N_ENSEMBLE = 4
 
 
 class TabPFN(Peer):
     key = "tabpfn"
     title = "TabPFN (v1 classifier, v2 regressor)"
     packages = ("tabpfn",)
+    revision = 2
 
     @classmethod
     def absent(cls) -> str | None:
@@ -39,6 +41,10 @@ class TabPFN(Peer):
         return super().absent() or (
             None if there else f"{cls.title} is skipped: PEERS_TABPFN names no folder with its weights."
         )
+
+    @classmethod
+    def versions(cls) -> dict[str, str]:
+        return {**super().versions(), "pfns": "0.3.0", "tabpfn-time-series": "0.1.3"}
 
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:
         a, b = (np.column_stack([rows.X, rows.task]) for rows in (train, test))
@@ -57,6 +63,7 @@ def _regress(a: np.ndarray, y: np.ndarray, b: np.ndarray, seed: int) -> Predicti
 
     model = TabPFNRegressor(
         model_path=str(_folder() / REGRESSOR),  # type: ignore[operator]
+        n_estimators=N_ENSEMBLE,
         device="cpu",
         random_state=seed,
         categorical_features_indices=[a.shape[1] - 1],
@@ -70,7 +77,7 @@ def _regress(a: np.ndarray, y: np.ndarray, b: np.ndarray, seed: int) -> Predicti
 def _classify(a: np.ndarray, y: np.ndarray, b: np.ndarray, shape: Shape, seed: int) -> Prediction:
     if len(a) > MOST_ROWS or a.shape[1] > MOST_COLUMNS or shape.n_classes > MOST_CLASSES:
         limits = f"{MOST_ROWS} rows, {MOST_COLUMNS} columns and {MOST_CLASSES} classes"
-        raise ValueError(f"the first TabPFN takes at most {limits}")
+        raise Unsuitable(f"The first TabPFN takes at most {limits}.")
     import torch
 
     model, config, interface = _classifier()

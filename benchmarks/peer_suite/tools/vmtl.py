@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 from peer_suite.peer import Peer, Prediction, Shape
 from peer_suite.sets import Rows
 
@@ -9,6 +12,13 @@ from peer_suite.sets import Rows
 class VMTL(Peer):
     key = "vmtl"
     title = "VMTL default"
+    packages = ("vmtl", "torch")
+
+    @classmethod
+    def versions(cls) -> dict[str, str]:
+        """The version of this package with the last commit that changed it, and a plus after changes since."""
+        found = super().versions()
+        return {**found, "vmtl": f"{found['vmtl']} ({_commit()})"}
 
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:
         from vmtl import MultiTaskClassifier, MultiTaskRegressor
@@ -19,3 +29,14 @@ class VMTL(Peer):
         regressor = MultiTaskRegressor(random_state=seed).fit(train.X, train.y, tasks=train.task)
         mean, std = regressor.predict(test.X, tasks=test.task, return_std=True)
         return Prediction(mean=mean, std=std)
+
+
+def _commit() -> str:
+    import vmtl
+
+    folder = str(Path(vmtl.__file__).parent)
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", folder, *words, "--", "."], capture_output=True, text=True).stdout.strip()
+
+    return git("log", "-1", "--format=%h") + ("+" if git("status", "--porcelain") else "") or "installed"

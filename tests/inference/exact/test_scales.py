@@ -135,16 +135,16 @@ def test_the_evidence_of_targets_is_that_of_a_gaussian_at_its_best_unit(weight: 
 
 
 def test_the_density_of_a_point_is_its_evidence_and_what_was_believed() -> None:
-    """Up to one constant of all points: log s, log tau and logit m are normal before any row is seen."""
+    """Up to one constant of all points: log s, log tau, logit m, log gamma are normal before any row is seen."""
     rows, dual = targets()
     belief = Normal(*(torch.tensor(numbers, dtype=torch.float64) for numbers in TARGETS))
-    points = infer_scales(rows, PRIOR.covariance, 1.0, 1.0).points
+    points = infer_scales(rows, KnownCovariance(PRIOR.covariance), 1.0, 1.0).points
     rest = []
     for point in points:
         m, (s, tau) = point.strength, (size / point.noise for size in (point.prior.scale, point.prior.task_level))
-        numbers = torch.tensor([s, tau, m / (1 - m)], dtype=torch.float64).log()
+        numbers = torch.tensor([s, tau, m / (1 - m), point.decay], dtype=torch.float64).log()
         prior = OutputPrior(point.prior.covariance, s, tau, SHARED_LEVEL)
-        evidence = scales._Regression(dual)(prior, m, 0.0, None).log_density
+        evidence = scales._Regression(dual)(prior, (m, 1.0), 0.0, None).log_density
         rest.append(point.log_density - evidence - float(belief.log_prob(numbers).sum()))
     assert len(points) > 1
     assert rest == pytest.approx([rest[0]] * len(rest), abs=1e-6)

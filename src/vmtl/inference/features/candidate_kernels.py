@@ -70,7 +70,7 @@ def evaluate_kernels(view_pair: ViewPair, numbers: Iterable[int]) -> list[Tensor
         elif kind == "gauss":
             kernels.append(distances[view].div(-2 * width).exp_())
         else:
-            kernels.append(distances[view].div(2).sqrt_().div_(-width).exp_())
+            kernels.append(distances[view].div(2).sqrt_().div(-width).exp_())
     return kernels
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.forms import some_in_the_short_form
 from vmtl.bench.results.layouts import suite_tables
 from vmtl.bench.results.show import results_markdown, write_suite
 from vmtl.bench.run.engines import Finished, Place
@@ -22,6 +23,9 @@ FOLDER = Path(__file__).parents[3] / "benchmarks"
 
 FILES = sorted(FOLDER.glob("*.toml"))
 
+#: Suites of which every change is tried: one of methods, one of variants, one of a figure.
+SHORT = ("table_mixing_weights", "figure_relatedness", "figure_rotated_mnist")
+
 
 def in_this_process(jobs: Sequence[Job], place: Place, started: Callable[[Job], None]) -> Iterator[Finished]:
     """An engine without processes."""
@@ -30,7 +34,11 @@ def in_this_process(jobs: Sequence[Job], place: Place, started: Callable[[Job], 
         yield Finished(job, execute(job, place.data, place.splits))
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    "file",
+    some_in_the_short_form(FILES, *(file for file in FILES if file.stem in SHORT)),
+    ids=lambda file: file.stem,
+)
 def test_every_suite_runs_in_smoke_mode_without_data(file: Path, tmp_path: Path) -> None:
     suites = resolve(load_suites(file), Place(), smoke=True)
     outcome = run_suites(suites, in_this_process, Place(), tmp_path, Watcher(visible=False))

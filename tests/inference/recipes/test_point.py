@@ -151,6 +151,7 @@ def baseline_scores() -> dict[str, dict[str, float]]:
     return {"accuracy": accuracy, "rmse": {name: float(np.sqrt(np.mean(v))) for name, v in found["rmse"].items()}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*BASELINES} - {"pooled"}))
 def test_no_baseline_is_behind_one_linear_model_per_task(
     name: str, baseline_scores: dict[str, dict[str, float]]
@@ -160,6 +161,7 @@ def test_no_baseline_is_behind_one_linear_model_per_task(
     assert baseline_scores["rmse"][name] < 1.08 * baseline_scores["rmse"]["per_task_linear"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pooled", "long"])
 def test_what_learns_from_all_rows_is_not_behind_one_linear_model_on_them(
     name: str, baseline_scores: dict[str, dict[str, float]]

@@ -20,10 +20,10 @@ def test_the_demo_as_make_demo_runs_it(run: Run, tmp_path: Path) -> None:
     out, page = tmp_path / "demo.vmtl", tmp_path / "demo.html"
     done = run("demo", "--out", out, "--page", page)
     assert done.exit_code == 0, done.output
-    for word in (*METHODS, "per_task_linear", "tilt_60", "digit_", "±", "Map beta", "learns most from (alpha)"):
+    for word in (*METHODS, "per_task_linear", "tilt_60", "digit_", "±", "Map alpha", "learns most from (alpha)"):
         assert word in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if line[:1] in "┏┃┡│└")
-    assert "4 of 4 tilts are most like a neighbour" in done.stderr
+    assert "4 of 4 learn most from a neighbour" in done.stderr
     assert re.search(
         r"digits_domains, mean accuracy: vmtl [\d.]+ % against [\d.]+ % with every task alone", done.stderr
     )

@@ -179,15 +179,14 @@ def cells_of_tasks(evidence: Evidence, factor: float) -> list[str]:
 
 
 def about_neighbours(trial: Trial) -> str:
-    """How many of the tasks, which stand in the order of their angles, are most like a neighbour."""
+    """How many of the tasks, which stand in the order of their angles, learn most from a neighbour."""
     import numpy as np
 
-    nearest = np.asarray(trial.model.beta_).argmax(axis=1)
-    n_found = int((abs(nearest - np.arange(len(nearest))) == 1).sum())
+    strongest = np.asarray(trial.model.alpha_).argmax(axis=1)
+    n_found = int((abs(strongest - np.arange(len(strongest))) == 1).sum())
     return (
-        "Tilts differ by steps of 20 degrees, which the model was not told. By their representations (beta) "
-        f"{n_found} of {len(nearest)} tilts are most like a neighbour. Where r is near 1, it matters little from whom "
-        "a task learns."
+        f"Tilts differ by steps of 20 degrees, which the model was not told: {n_found} of {len(strongest)} learn most "
+        "from a neighbour."
     )
 
 

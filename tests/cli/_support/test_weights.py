@@ -64,6 +64,14 @@ def test_representations_show_where_weights_are_flat(capsys: pytest.CaptureFixtu
     assert all(len(line) <= 80 for line in shown.splitlines()[1:])
 
 
+def test_weights_that_are_clear_are_shown_as_a_map(capsys: pytest.CaptureFixture[str]) -> None:
+    show_structure("Who", model(4, ends=0.1, ab=0.6, ba=0.6), 12)
+    shown = capsys.readouterr().out
+    assert "A preference is clear" in shown
+    assert "Map alpha" in shown
+    assert "Map beta" not in shown
+
+
 def test_of_many_tasks_those_with_the_strongest_weights_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     show_structure("Who", model(14, ends=0.5, na=0.9), 3)
     shown = capsys.readouterr().out

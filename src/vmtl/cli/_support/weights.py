@@ -22,7 +22,7 @@ BAR = 10
 
 
 def show_structure(title: str, model: MultiTaskEstimator, most: int) -> None:
-    """What a model's map alpha says; unless both maps are flat, beta as a picture and both in a line per task."""
+    """What a model's map alpha says; unless both maps are flat, one as a picture and both in a line per task."""
     from vmtl.report import read_map, read_model
     from vmtl.report.many_tasks import MOST_MAPPED
 
@@ -34,8 +34,11 @@ def show_structure(title: str, model: MultiTaskEstimator, most: int) -> None:
         return
     say(f"{title}: {finding.sentence()}")
     likeness = read_map(model.beta_, getattr(model, "beta_interval_", None))
-    if likeness is not None and likeness.answer != "flat" and len(model.tasks_) <= MOST_IN_MAP:
-        show_table("Map beta: whose representations resemble those of a task", *map_cells(model.beta_))
+    if len(model.tasks_) <= MOST_IN_MAP:
+        if finding.answer == "clear":
+            show_table("Map alpha: from whom a task (row) learns", *map_cells(model.alpha_))
+        elif likeness is not None and likeness.answer != "flat":
+            show_table("Map beta: whose representations resemble those of a task (row)", *map_cells(model.beta_))
     if finding.answer == "flat" and (likeness is None or likeness.answer == "flat"):
         return
     maps = {"learns most from (alpha)": finding.arrows}

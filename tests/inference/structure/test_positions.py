@@ -11,8 +11,8 @@ from torch import Tensor
 from vmtl.data.rows import Rows
 from vmtl.inference.structure.positions import (
     PRIOR_ROWS,
+    Cells,
     TaskPositions,
-    _Cells,
     infer_positions,
     squared_distances,
 )
@@ -43,7 +43,7 @@ def regression(slopes: list[float], sizes: int | list[int], seed: int = 0) -> Ro
 
 def distances_of(rows: Rows) -> Tensor:
     """D, which may be negative, out of its centred Gram matrix."""
-    gram = _Cells.of(rows).gram(rows.x)
+    gram = Cells.of(rows).gram(rows.x)
     return gram.diagonal()[:, None] + gram.diagonal() - 2 * gram
 
 

@@ -12,6 +12,7 @@ from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_reg
 from vmtl.inference.exact.scales import ScalePosterior, infer_scales
 from vmtl.inference.features.kernel_selection import KernelSelection
 from vmtl.inference.structure.covariance import TaskCovariance
+from vmtl.inference.structure.known_tasks import StructureBelief
 from vmtl.inference.structure.structure_posterior import Relatedness, StructurePosterior, infer_structure
 from vmtl.model.mixing import TaskStructure
 
@@ -38,13 +39,15 @@ class ExactPrior(WeightPrior):
 
     outputs: OutputPrior = field(kw_only=True)
     scales: ScalePosterior = field(kw_only=True)
+    belief: StructureBelief | None = field(default=None, kw_only=True)  # where tasks have positions
 
 
 def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> ExactPrior:
     """The prior of the weights of the feature rows: its structure, then its scales."""
     posterior = infer_structure(rows, relatedness, seed)
     prior = infer_prior_under(posterior.covariance, rows, kernel, seed)
-    return replace(prior, structure=posterior.structure(prior.scales.strength, seed))
+    strength = prior.scales.strength
+    return replace(prior, structure=posterior.structure(strength, seed), belief=posterior.belief(strength))
 
 
 def infer_prior_under(covariance: TaskCovariance, rows: Rows, kernel: KernelSelection, seed: int) -> ExactPrior:

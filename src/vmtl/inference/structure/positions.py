@@ -6,14 +6,8 @@ whose representations resemble mine, is answered once for all tasks. The mean re
     mu_tc = sum_n weight_n psi_c(y_n) z_n / n_tc,    n_tc = sum_n weight_n psi_c(y_n)^2
 
 where z = ``rows.x`` (n, K); psi = the indicators of the classes, or in a regression 1 and the task's own standardised
-target, so that mu_t2 is how a representation moves with the target. Two tasks are
-
-    D_ti = sum_c p_c (|mu_tc - mu_ic|^2 - v_t / n_tc - v_i / n_ic),    p_c ~ 1 / (v_t / n_tc + v_i / n_ic)
-
-apart, v_t the variance of z within the classes of task t. The mean of few rows is far from everything: what is
-subtracted is the expected square of that noise, so that two tasks of one population are at distance 0 on average,
-however few rows they have. Classes that only one of the two has seen do not count. D is in units of the variance
-within classes.
+target, so that mu_t2 is how a representation moves with the target. How far two tasks are apart says
+``vmtl.inference.structure.class_means``; D is in units of v, the variance of z within classes.
 """
 
 from __future__ import annotations
@@ -25,6 +19,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
+from vmtl.inference.structure.class_means import ClassMeans
 
 #: Tables of pure noise from which the noise of the distances is known.
 NOISE_DRAWS = 32
@@ -41,6 +36,7 @@ class TaskPositions:
     points: Tensor  # (T, Q), no column where no structure rises above the noise
     gram: Tensor  # (T, T) the inner products of ``points``
     noise: Tensor  # (S, T, T) draws of what few rows add to ``gram``
+    edge: float = 0.0  # how large an eigenvalue of pure noise may be
 
     def distances(self) -> Tensor:
         """(T, T) squared distances."""
@@ -67,7 +63,7 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     nothing, above it the eigenvalue l of signal and noise is sqrt(l^2 - edge^2) without the noise, as for a symmetric
     matrix with independent noise (Benaych-Georges and Nadakuditi, 2011).
     """
-    cells = _Cells.of(rows)
+    cells = Cells.of(rows)
     gram = cells.gram(rows.x.double())
     noise = cells.noise_grams(rows.x.double(), seed)
     largest = torch.linalg.eigvalsh(noise)[:, -1]
@@ -77,31 +73,35 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     signal = values > edge
     kept = (values[signal].square() - edge.square()).sqrt()
     points = vectors[:, signal] * kept.sqrt()
-    return TaskPositions(points, points @ points.T, noise)
+    return TaskPositions(points, points @ points.T, noise, float(edge))
 
 
 @dataclass(frozen=True)
-class _Cells:
+class Cells:
     """The classes of the tasks: which rows belong to them, and how many."""
 
     design: Tensor  # (n, C) psi of every row
     task: Tensor  # (n,)
     weight: Tensor  # (n,)
     counts: Tensor  # (T, C) n_tc
+    target_scale: float = 1.0  # deviation of a regression's targets within tasks
 
     @classmethod
-    def of(cls, rows: Rows) -> _Cells:
+    def of(cls, rows: Rows, target_scale: float | None = None) -> Cells:
+        """The cells of these rows; their targets in units of ``target_scale`` where that is known already."""
         weight = rows.weight.double() / rows.unit
+        scale = 1.0
         if rows.is_classification:
             design = F.one_hot(rows.y, rows.n_classes).double()
         else:
             total = _sum(weight[:, None], rows.task, rows.n_tasks)
             mean = _sum((weight * rows.y.double())[:, None], rows.task, rows.n_tasks) / total
             target = rows.y.double() - mean[rows.task, 0]
-            scale = (weight @ target.square() / weight.sum()).sqrt().clamp_min(1e-12)
+            own = (weight @ target.square() / weight.sum()).sqrt().clamp_min(1e-12)
+            scale = float(own) if target_scale is None else target_scale
             design = torch.stack([torch.ones_like(target), target / scale], 1)
         counts = _sum(weight[:, None] * design.square(), rows.task, rows.n_tasks)
-        return cls(design, rows.task, weight, counts)
+        return cls(design, rows.task, weight, counts, scale)
 
     def means(self, z: Tensor) -> Tensor:
         """(T, C, K) mu_tc."""
@@ -119,32 +119,28 @@ class _Cells:
             rest -= self.design[:, c, None] * means[self.task, c]
         return rest
 
-    def variance(self, z: Tensor) -> Tensor:
-        """(T,) v_t, the variance within the classes of a task, drawn towards that of all tasks."""
+    def variance(self, z: Tensor, common: Tensor | None = None) -> Tensor:
+        """(T,) v_t, the variance within the classes of a task, drawn towards ``common``, that of all tasks."""
         n_tasks = len(self.counts)
         square = _sum((self.weight * self.residuals(z).square().sum(-1))[:, None], self.task, n_tasks)[:, 0]
         seen = (self.counts > 0).sum(-1)
         total = _sum(self.weight[:, None], self.task, n_tasks)[:, 0]
         freedom = (total - seen).clamp_min(0)
-        common = square.sum() / freedom.sum().clamp_min(1e-12)
+        if common is None:
+            common = square.sum() / freedom.sum().clamp_min(1e-12)
         return (square + PRIOR_ROWS * common) / (freedom + PRIOR_ROWS)
+
+    def class_means(self, z: Tensor, common: Tensor | None = None) -> ClassMeans:
+        """The means with what their distances need."""
+        return ClassMeans(self.means(z), self.counts, self.variance(z, common))
 
     def gram(self, z: Tensor) -> Tensor:
         """(T, T) -1/2 J D J of the distances D, in units of the variance within classes."""
-        means, variance = self.means(z), self.variance(z)
-        unit = variance.mean()
+        known = self.class_means(z)
+        unit = known.variance.mean()
         if unit <= 1e-12 * z.square().sum(-1).mean():  # nothing varies within classes: distances have no unit
             return z.new_zeros(2 * self.counts.shape[:1])
-        distance, precision = z.new_zeros(2 * self.counts.shape[:1]), z.new_zeros(2 * self.counts.shape[:1])
-        for c in range(self.counts.shape[1]):  # of (T, T) each
-            inner = means[:, c] @ means[:, c].T
-            noise = variance / self.counts[:, c].clamp_min(1e-12)
-            noise = noise[:, None] + noise
-            both = (self.counts[:, c, None] > 0) & (self.counts[:, c] > 0)
-            share = torch.where(both, 1 / noise.clamp_min(1e-30), 0.0)
-            distance += share * (squared_distances(inner) - noise)
-            precision += share
-        distance = (distance / precision.clamp_min(1e-30) / unit).fill_diagonal_(0)
+        distance = (known.distances(known) / unit).fill_diagonal_(0)
         centre = torch.eye(len(distance), dtype=z.dtype) - 1 / len(distance)
         return -0.5 * centre @ distance @ centre
 

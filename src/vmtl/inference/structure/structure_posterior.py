@@ -24,6 +24,7 @@ from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.structure.covariance import AlikeCovariance, DenseCovariance, TaskCovariance, alike
 from vmtl.inference.structure.evidence import Targets
+from vmtl.inference.structure.known_tasks import StructureBelief
 from vmtl.inference.structure.mixing_weights import alike_structure, conditional, resemblance, structure_of
 from vmtl.inference.structure.positions import TaskPositions, infer_positions
 from vmtl.inference.structure.readings import Reading, read_structure
@@ -80,6 +81,12 @@ class StructurePosterior:
             beta_interval=_interval(resemblance(distances), beta),
             sharing_interval=_interval(sharing, structure.sharing),
         )
+
+    def belief(self, kept: float) -> StructureBelief | None:
+        """What is believed of the correlations of a further task; nothing where tasks have no positions."""
+        if self.positions is None or self.share is None:
+            return None
+        return StructureBelief.of(self.readings, self.share, kept, self.positions)
 
 
 def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> StructurePosterior:

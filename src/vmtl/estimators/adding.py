@@ -53,27 +53,32 @@ class AddingMixin(InputValidationMixin):
         reason = why_not(self._fitted)
         if reason is not None:
             raise ValueError(f"No task can be added to this model: {reason}.")
+        label = task_values([task], 1)[0]
+        names = list(dict.fromkeys([*self.tasks_, label]))
+        rows = self._further_rows(X, y, label, names, sample_weight)
+        with threads(self.n_threads):
+            self._take_over(add_rows(self._fitted, rows, self.seed_), names)
+        return self
+
+    def _further_rows(
+        self, X: MatrixLike, y: VectorLike, label: Hashable, names: list[Hashable], sample_weight: VectorLike | None
+    ) -> Rows:
+        """The rows of one task, checked; ``names`` = all tasks with it."""
         n_rows = _count(X)
         if n_rows == 0:
-            raise ValueError("X has no rows; give at least one of the task.")
-        label = task_values([task], 1)[0]
+            raise ValueError(f"X has no rows; give at least one of task {label!r}.")
         x, _ = self._features(X, [label] * n_rows, reset=False)
-        if y is None or len(np.asarray(y)) != n_rows:
-            there = 0 if y is None else len(np.asarray(y))
-            raise ValueError(f"y has {there} targets but X has {n_rows} rows; give one per row.")
+        n_targets = 0 if y is None else len(np.asarray(y))
+        if n_targets != n_rows:
+            raise ValueError(f"y has {n_targets} targets but X has {n_rows} rows; give one per row.")
         weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
         if not weight.sum() > 0:
             raise ValueError(f"Task {label!r} has no rows with a positive sample_weight; give some.")
         target, weight, n_classes = self._encode_more(y, weight)
-        known = list(self.tasks_)
-        number = known.index(label) if label in known else len(known)
-        codes = np.full(n_rows, number)
-        if number == len(known):
+        if len(names) > len(self.tasks_):
             self._warn_of_one_class(label, target[weight > 0], n_classes)
-        with threads(self.n_threads):
-            rows = self._rows(x, target, codes, weight, max(len(known), number + 1), n_classes)
-            self._take_over(add_rows(self._fitted, rows, self.seed_), [*known, label][: max(len(known), number + 1)])
-        return self
+        codes = np.full(n_rows, names.index(label))
+        return self._rows(x, target, codes, weight, len(names), n_classes)
 
     def _take_over(self, fitted: Fitted, names: list[Hashable]) -> None:
         """The extended model in place of the one before."""
@@ -88,7 +93,7 @@ class AddingMixin(InputValidationMixin):
             warnings.warn(
                 f"All rows of task {label!r} are of class {only!r}; what it predicts of other classes is what the "
                 "other tasks know.",
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _encode_more(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
@@ -103,6 +108,8 @@ class AddingMixin(InputValidationMixin):
 
 
 def _count(X: MatrixLike) -> int:
-    """Rows of X; one that cannot be counted is left to the checks of its kind."""
-    shape = getattr(X, "shape", None)
-    return len(X) if shape is None else int(shape[0])
+    """Rows of X."""
+    shape: tuple[int, ...] = getattr(X, "shape", None) or np.shape(X)
+    if not shape:
+        raise ValueError(f"X must be a table of rows and columns; got {X!r}.")
+    return shape[0]

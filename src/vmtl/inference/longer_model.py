@@ -46,11 +46,10 @@ def _copy_into(value: Tensor, known: Tensor | None) -> None:
 
 def longer_history(history: History, n_tasks: int, task: int, loss: float) -> History:
     """The same with the training loss of a task at the last step; a new task has none before."""
-    terms: dict[str, list[Tensor]] = {}
-    for name in History.TERMS:
-        terms[name] = [
-            torch.cat([value, value.new_full((n_tasks - len(value),), torch.nan)]) for value in getattr(history, name)
-        ]
-    terms["nll"][-1] = terms["nll"][-1].clone()
-    terms["nll"][-1][task] = loss
-    return replace(history, **terms)
+
+    def longer(values: list[Tensor]) -> list[Tensor]:
+        return [torch.cat([value, value.new_full((n_tasks - len(value),), torch.nan)]) for value in values]
+
+    nll = longer(history.nll)
+    nll[-1][task] = loss
+    return replace(history, nll=nll, kl_z=longer(history.kl_z), kl_w=longer(history.kl_w))

@@ -1,8 +1,8 @@
 """A task more, or more rows of a known one, without fitting again: others keep their posteriors to the bit.
 
 The kernel, the features and all scales stay as they were inferred. Where the new task lies follows from its
-representations (``vmtl.inference.structure.newcomer``), how far it stands apart from its targets, its weights from those
-of all others and its own rows (``vmtl.inference.exact.new_weights``).
+representations (``vmtl.inference.structure.newcomer``), how far it stands apart from its targets, and its weights from
+those of all others and from its own rows (``vmtl.inference.exact.new_weights``).
 """
 
 from __future__ import annotations

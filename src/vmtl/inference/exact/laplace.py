@@ -124,7 +124,8 @@ def log_evidence(kernel: Tensor, mode: Mode, label: Tensor, weight: Tensor, expe
 
     sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c a_c' (f - f0)_c - (C - 1) / 2 log |I + h^1/2 K h^1/2|
 
-    where h = ``shared_curvature`` (n,), f0 = the logits that are ``expected``. Of two classes that is Laplace's approximation itself.
+    where h = ``shared_curvature`` (n,), f0 = the logits that are ``expected``. Of two classes that is Laplace's
+    approximation itself.
     """
     penalty = 0.5 * (mode.solution * (mode.logits - expected)).sum()
     fit = -weight @ F.cross_entropy(mode.logits, label, reduction="none") - penalty

@@ -37,24 +37,25 @@ def wider_structure(
     ``draws`` = squared distances as other rows of that task might have shown them (S, T + 1, T + 1). The interval of a
     known pair is what it was, in proportion, and wider where the new task makes it so.
     """
-    assert structure.covariance is not None
-    covariance = _bordered(structure.covariance, row)
-    wider = replace(structure_of(covariance), positions=points)
-    possible = [_bordered(structure.covariance, belief.covariance(drawn)[-1, :-1]) for drawn in draws]
-    alpha, sharing, _ = conditional(torch.stack(possible))
-    assert wider.alpha is not None
-    if structure.alpha_interval is not None and structure.alpha is not None:
-        wider = replace(wider, alpha_interval=_interval(alpha, wider.alpha, structure.alpha_interval, structure.alpha))
-    if structure.sharing_interval is not None:
-        ends = _interval(sharing, wider.sharing, structure.sharing_interval, structure.sharing)
-        wider = replace(wider, sharing_interval=ends)
-    if structure.beta is None or structure.beta_interval is None:
+    known = structure.covariance
+    assert known is not None
+    wider = replace(structure_of(_bordered(known, row)), positions=points)
+    alpha, sharing, _ = conditional(
+        torch.stack([_bordered(known, belief.covariance(drawn)[-1, :-1]) for drawn in draws])
+    )
+    wider = replace(
+        wider,
+        alpha_interval=_interval(alpha, wider.alpha, structure.alpha_interval, structure.alpha),
+        sharing_interval=_interval(sharing, wider.sharing, structure.sharing_interval, structure.sharing),
+    )
+    if structure.beta is None:
         return wider
     if structure.alpha is not None and torch.equal(structure.beta, structure.alpha):  # tied
-        return replace(wider, beta=wider.alpha.clone(), beta_interval=wider.alpha_interval)
+        return replace(wider, beta=wider.alpha, beta_interval=wider.alpha_interval)
     beta = resemblance(distances_of(points))
-    ends = _interval(resemblance(draws), beta, structure.beta_interval, structure.beta)
-    return replace(wider, beta=beta, beta_interval=ends)
+    return replace(
+        wider, beta=beta, beta_interval=_interval(resemblance(draws), beta, structure.beta_interval, structure.beta)
+    )
 
 
 def _bordered(matrix: Tensor, row: Tensor) -> Tensor:
@@ -63,8 +64,13 @@ def _bordered(matrix: Tensor, row: Tensor) -> Tensor:
     return torch.cat([torch.cat([matrix, row[None]]), torch.cat([row, one])[:, None]], 1)
 
 
-def _interval(draws: Tensor, value: Tensor, known: Tensor, before: Tensor) -> Tensor:
-    """(2, ...) ends of the draws (S, ...) about ``value``; of known tasks at least ``known``, moved as the value did."""
+def _interval(draws: Tensor, value: Tensor | None, known: Tensor | None, before: Tensor | None) -> Tensor | None:
+    """(2, ...) ends of the draws (S, ...) about ``value``; of known tasks at least ``known``, moved as the value.
+
+    None where there was no interval before.
+    """
+    if value is None or known is None or before is None:
+        return None
     low, high = draws.quantile(torch.tensor(INTERVAL, dtype=draws.dtype), 0)
     ends = torch.stack([torch.minimum(low, value), torch.maximum(high, value)])
     place = tuple(slice(size) for size in before.shape)

@@ -2,7 +2,7 @@
 
     python benchmarks/new_tasks.py --data DIR --seeds 3      # DIR as for the suites
 
-Every task of a set is left out in turn (of schools ten, at random). A model of the others is fitted; then the task is
+Every task of a set is left out in turn (at most ``--tasks``). A model of the others is fitted; then the task is
 
     added     with its training rows by ``add_task``
     refit     with all rows, in one fit
@@ -33,8 +33,6 @@ from vmtl.evaluation.intervals import of_mean
 
 Array = np.ndarray
 Estimator = MultiTaskClassifier | MultiTaskRegressor
-#: Tasks of a set that are left out at most, one after the other.
-MOST_LEFT_OUT = 10
 
 
 def rotated_digits(seed: int, rows: int, data: Path) -> Tasks:
@@ -111,10 +109,10 @@ def apart(first: Array, second: Array, unit: float) -> float:
     return float(np.sqrt(((first - second) ** 2).mean()) / unit)
 
 
-def left_out(tasks: Tasks, seed: int) -> Array:
-    """Numbers of the tasks that come later."""
+def left_out(tasks: Tasks, most: int, seed: int) -> Array:
+    """Numbers of the tasks that come later, one after the other."""
     n_tasks = int(tasks.task.max()) + 1
-    return np.sort(np.random.default_rng(seed).permutation(n_tasks)[:MOST_LEFT_OUT])
+    return np.sort(np.random.default_rng(seed).permutation(n_tasks)[:most])
 
 
 def main() -> None:
@@ -122,6 +120,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("VMTL_DATA"), help="folder with data/")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--tasks", type=int, default=10, help="tasks that are left out at most, at random")
     parser.add_argument("--out", type=Path, help="a CSV for every task and seed")
     given = parser.parse_args()
     records = []
@@ -129,7 +128,7 @@ def main() -> None:
         load, number, real = SETS[name]
         for seed in range(given.seeds):
             tasks = load(seed, number, Path(given.data or ".") / "data")
-            turn = left_out(tasks, seed)
+            turn = left_out(tasks, given.tasks, seed)
             with progress_bar(f"{name}, seed {seed}", len(turn), unit="tasks") as show:
                 for new in turn:
                     records.append({"set": name, "seed": seed, "task": new} | one_task(tasks, real, int(new)))

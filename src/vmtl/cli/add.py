@@ -12,6 +12,8 @@ from vmtl.cli._support.console import note, show_json
 from vmtl.cli._support.options import Debug, Json, LabelledTable, ModelFile, Quiet
 
 if TYPE_CHECKING:
+    from vmtl._utils.types import Array
+    from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskEstimator
 
 
@@ -33,32 +35,42 @@ def add(
     rows of a known task count as more rows of it. All other tasks keep their predictions. The model must be one of
     `vmtl fit` with the default preset, of this version.
     """
-    import warnings
-
     from vmtl.cli._support.files import check_output
-    from vmtl.cli._support.loading import as_written, load_model, read_labelled
+    from vmtl.cli._support.loading import load_model, read_labelled
 
     check_output(out, model, table)
-    fitted = load_model(model, None)
-    problem, tasks, labels = read_labelled(table, fitted, task, target)
-    known, started = set(fitted.tasks_), time.perf_counter()
-    added: dict[str, int] = {}
-    more: dict[str, int] = {}
+    fitted, started = load_model(model, None), time.perf_counter()
+    known = set(map(str, fitted.tasks_))
+    rows, warnings = extend(fitted, *read_labelled(table, fitted, task, target))
+    seconds = time.perf_counter() - started
+    save(fitted, out, rows, table)
+    added = {name: number for name, number in rows.items() if name not in known}
+    more = {name: number for name, number in rows.items() if name in known}
+    note("\n".join(f"Warning: {warning}" for warning in warnings), quiet or json or not warnings)
+    if json:
+        facts = {"model": str(out), "added": added, "more_rows": more, "seconds": seconds, "warnings": warnings}
+        show_json(facts)
+    note(f"{out}: {what_was_added(added, more)} in {seconds:.1f} s.", quiet or json)
+
+
+def extend(
+    model: MultiTaskEstimator, problem: Problem, tasks: Array, labels: Array
+) -> tuple[dict[str, int], list[str]]:
+    """Add every task of the labelled rows; how many rows each has, and what was warned of."""
+    import warnings
+
+    from vmtl.cli._support.loading import as_written
+
+    counts: dict[str, int] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for name in dict.fromkeys(tasks.tolist()):
             rows = (tasks == name).nonzero()[0]
-            written = name if name in known else as_written([*map(str, fitted.tasks_), str(name)])[-1].item()
-            fitted.add_task(problem.subset(rows).X, labels[rows], task=written)
-            (more if name in known else added)[str(name)] = len(rows)
-    seconds = time.perf_counter() - started
-    save(fitted, out, {**added, **more}, table)
-    sentences = [" ".join(str(warning.message).split()) for warning in caught]
-    note("\n".join(f"Warning: {sentence}" for sentence in sentences), quiet or json or not sentences)
-    if json:
-        result = {"model": str(out), "added": added, "more_rows": more, "seconds": seconds, "warnings": sentences}
-        show_json(result)
-    note(f"{out}: {what_was_added(added, more)} in {seconds:.1f} s.", quiet or json)
+            known = name in set(model.tasks_)
+            written = name if known else as_written([*map(str, model.tasks_), str(name)])[-1].item()
+            model.add_task(problem.subset(rows).X, labels[rows], task=written)
+            counts[str(name)] = len(rows)
+    return counts, [" ".join(str(warning.message).split()) for warning in caught]
 
 
 def what_was_added(added: dict[str, int], more: dict[str, int]) -> str:

@@ -46,8 +46,7 @@ def predict(
 
     if out is not None:
         check_table_output(out, model, table)
-    fitted = load_model(model, unknown_task)
-    rows = read_rows(table, fitted, task)
+    rows = read_rows(table, fitted := load_model(model, unknown_task), task)
     note_unknown(fitted, rows.X, rows.tasks, quiet or json)
     columns = prediction_columns(fitted, rows.X, rows.tasks)
     if coverage is not None:

@@ -72,8 +72,6 @@ class AddingMixin(InputValidationMixin):
         if n_targets != n_rows:
             raise ValueError(f"y has {n_targets} targets but X has {n_rows} rows; give one per row.")
         weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
-        if not weight.sum() > 0:
-            raise ValueError(f"Task {label!r} has no rows with a positive sample_weight; give some.")
         target, weight, n_classes = self._encode_more(y, weight)
         if len(names) > len(self.tasks_):
             self._warn_of_one_class(label, target[weight > 0], n_classes)
@@ -89,7 +87,7 @@ class AddingMixin(InputValidationMixin):
 
     def _warn_of_one_class(self, label: Hashable, target: Array, n_classes: int) -> None:
         if n_classes > 1 and len(np.unique(target)) == 1:
-            only = self.classes_[int(target[0])]
+            only = self.classes_.tolist()[int(target[0])]
             warnings.warn(
                 f"All rows of task {label!r} are of class {only!r}; what it predicts of other classes is what the "
                 "other tasks know.",

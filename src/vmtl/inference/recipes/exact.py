@@ -126,6 +126,7 @@ def calibrate(
     return calibration, LeftOutScores(score, task, weight)
 
 
+@torch.no_grad()
 def evidence_of(model: Model, prior: ExactPrior, told: Tensor, rows: Rows, left_out: LeftOutScores) -> ExactEvidence:
     """What a task that is added later needs to know of the solution."""
     errors = torch.zeros(rows.n_tasks, 2, dtype=torch.float64)

@@ -190,7 +190,8 @@ def test_one_class_only_is_learned_and_said() -> None:
     ("options", "reason"),
     [
         ({"preset": "paper", "max_steps": 2}, "only the exact posterior can be extended"),
-        ({"method": "stl"}, "only the exact posterior can be extended"),
+        ({"method": "bmtl"}, "only the exact posterior can be extended"),
+        ({"method": "vstl"}, "each of its tasks has a representation of its own"),
         ({"sharing": 0.5, "max_steps": 2}, "only the exact posterior can be extended"),
     ],
 )

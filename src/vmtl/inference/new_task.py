@@ -46,6 +46,8 @@ ASKED_ROWS = 200
 def why_not(fitted: Fitted) -> str | None:
     """The reason why no task can be added to a fitted model, if there is one."""
     strategy = fitted.hyperparameters.strategy
+    if fitted.model.method.encoder == "per task":
+        return "each of its tasks has a representation of its own, which another task has no part in; fit again"
     if strategy is None or (strategy == "exact" and (fitted.known is None or fitted.known.exact is None)):
         return "its file is of a version that did not keep what this needs of the known tasks; fit it again"
     if strategy != "exact" or fitted.known is None:

@@ -13,6 +13,8 @@ from helpers.three_tasks import REAL, TASK, UNIT, X, Y
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.datasets import make_task_groups
 from vmtl.deployment import describe
+from vmtl.inference import new_task
+from vmtl.inference.structure import covariance, positions, structure_posterior
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 GROUPS = make_task_groups(0, unrelated=0, adversarial=0, tasks_per_group=3, n_rows=(20, 30), n_test=60)
@@ -222,3 +224,33 @@ def test_an_early_file_cannot_be_extended_and_says_so() -> None:
     model = MultiTaskClassifier.load(folder / "classifier.vmtl")
     with pytest.raises(ValueError, match="its file is of a version that did not keep"):
         model.add_task(np.zeros((2, model.n_features_in_)), model.classes_[:2], task="east")
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["classes", "numbers"])
+def test_many_tasks_without_a_table_of_all_pairs_get_one_more(
+    real: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Their covariance is a factor of few columns, before and after; predictions are about those of the table."""
+    X_test, y_test = rows(NEW, real, train=False)
+    tasks = np.full(len(X_test), NEW, dtype=object)
+    table = fitted(real).add_task(*rows(NEW, real), task=NEW)
+    for module in (covariance, positions, structure_posterior):
+        monkeypatch.setattr(module, "MAX_DENSE", 4)
+    model = fitted(real).add_task(*rows(NEW, real), task=NEW)
+    structure = model.hyperparameters_.structure
+    assert structure is not None
+    assert structure.covariance is None
+    assert structure.factor is not None
+    assert len(structure.factor) == len(model.tasks_)
+    assert model.alpha_.shape == (len(model.tasks_), len(model.tasks_))
+    assert model.score(X_test, y_test, tasks=tasks) > table.score(X_test, y_test, tasks=tasks) - 0.1
+    model.save(tmp_path / "model.vmtl")
+    again = type(model).load(tmp_path / "model.vmtl").add_task(*rows(NEW, real), task="another")
+    for one, other in zip(predictions(model, X_test, tasks), predictions(again, X_test, tasks), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_model_of_thousands_of_tasks_does_not_grow(before: Estimator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(new_task, "MAX_TASKS", len(before.tasks_))
+    with pytest.raises(ValueError, match=r"cannot grow; fit again\.$"):
+        before.add_task(*rows(NEW, is_real(before)), task=NEW)

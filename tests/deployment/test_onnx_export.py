@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -64,6 +65,21 @@ def test_a_classifier_with_gaps_runs_in_onnxruntime(classes: Numeric, tmp_path: 
     for values in refused.values():
         np.testing.assert_array_equal(np.isnan(values).reshape(5, -1).all(1), [True, True, True, False, False])
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
+
+
+@pytest.mark.parametrize("kind", ["classes", "values"])
+def test_a_task_that_was_added_later_is_exported_with_the_others(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    numeric: Numeric = request.getfixturevalue(kind)
+    path, more = tmp_path / "model.onnx", make_table(40, 2)
+    target = more["outcome" if kind == "classes" else "days"]
+    model = copy.deepcopy(numeric.model).add_task(more[NUMBERS], target, task="east")
+    tasks = numeric.tasks.where(np.arange(len(numeric.X)) % 2 == 0, "east")
+    export_onnx(model, path)
+    assert_same(Numeric(model, numeric.X, tasks), path)
+    facts = onnxruntime.InferenceSession(path).get_modelmeta().custom_metadata_map
+    assert json.loads(facts["tasks"]) == ["north", "south", "west", "east"]
 
 
 @pytest.mark.slow

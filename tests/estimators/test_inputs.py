@@ -125,7 +125,7 @@ def test_regression_targets_that_are_text() -> None:
         ({"predictive": "map"}, "predictive must be one of"),
         ({"method": "nash"}, "Unknown method 'nash'; choose one of"),
         ({"preset": "fast"}, "Unknown preset 'fast'; choose one of default, paper, released"),
-        ({"unknown_task": "guess"}, "unknown_task must be one of 'error', 'average'"),
+        ({"unknown_task": "guess"}, "unknown_task must be one of 'error', 'average', 'similar'"),
         ({"missing": "drop"}, "missing must be one of 'error', 'impute'"),
         ({"dtype": "float16"}, "dtype must be one of 'float32', 'float64'"),
         ({"task_column": "task"}, "task_column='task' needs X to be a DataFrame"),

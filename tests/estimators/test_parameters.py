@@ -40,7 +40,7 @@ def test_draws_are_for_training_and_prediction_and_a_rate_keeps_its_schedule() -
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"unknown_task": "guess"}, "unknown_task must be one of 'error', 'average'; got 'guess'"),
+        ({"unknown_task": "guess"}, "unknown_task must be one of 'error', 'average', 'similar'; got 'guess'"),
         ({"dtype": "float16"}, "dtype must be one of 'float32', 'float64'; got 'float16'"),
         ({"n_threads": 0}, "n_threads must be a positive integer or None"),
         ({"task_column": ["a"]}, "task_column must be the name of a column"),

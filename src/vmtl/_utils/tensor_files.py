@@ -16,7 +16,7 @@ from torch import Tensor
 from vmtl._utils.atomic_files import write_atomically
 from vmtl._utils.json_values import Document
 
-#: 2 since models keep the scores of left-out rows; older files are read as they are.
+#: 2 since models keep the scores of left-out rows and what is known of their tasks; older files are read as they are.
 FORMAT_VERSION = 2
 #: Longest header that is written or read, in bytes; a usual one has a few hundred kilobytes.
 MAX_HEADER = 16 * 2**20

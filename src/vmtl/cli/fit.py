@@ -27,7 +27,9 @@ Option = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the estimator; may be repeated."),
 ]
 CheckpointFolder = Annotated[Path | None, typer.Option(help="Folder of checkpoints: a stopped run continues from it.")]
-AtPrediction = Annotated[str, typer.Option(help="A task at prediction that was not in training: error or average.")]
+AtPrediction = Annotated[
+    str, typer.Option(help="A task at prediction that was not in training: error, average or similar.")
+]
 
 
 def fit(

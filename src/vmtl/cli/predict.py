@@ -9,6 +9,7 @@ import typer
 
 from vmtl.cli._support.console import note, show_json
 from vmtl.cli._support.options import Debug, Json, ModelFile, Quiet, UnknownTask
+from vmtl.cli._support.unknown import note_unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,8 +46,8 @@ def predict(
 
     if out is not None:
         check_table_output(out, model, table)
-    fitted = load_model(model, unknown_task)
-    rows = read_rows(table, fitted, task)
+    rows = read_rows(table, fitted := load_model(model, unknown_task), task)
+    note_unknown(fitted, rows.X, rows.tasks, quiet or json)
     columns = prediction_columns(fitted, rows.X, rows.tasks)
     if coverage is not None:
         columns = beside(columns, guaranteed_columns(fitted, rows.X, rows.tasks, coverage), table)

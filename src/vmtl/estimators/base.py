@@ -13,13 +13,14 @@ import numpy as np
 import torch
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from vmtl._utils.progress_bar import progress_bar
 from vmtl._utils.threads import threads
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
+from vmtl.estimators.adding import AddingMixin
 from vmtl.estimators.fitted_attributes import FittedAttributesMixin
 from vmtl.estimators.guarantees import GuaranteesMixin
 from vmtl.estimators.inputs import check_prediction, encode_tasks, unique_tasks
@@ -27,6 +28,7 @@ from vmtl.estimators.parameters import DTYPES
 from vmtl.estimators.saving import SavingMixin
 from vmtl.estimators.scoring import ScoringMixin
 from vmtl.estimators.suggesting import SuggestingMixin
+from vmtl.estimators.unknown_tasks import RowTasks
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.prediction import Predictor
 from vmtl.inference.strategy import fit
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 Prediction = TypeVar("Prediction")
 
 
-class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, GuaranteesMixin, SuggestingMixin):
+class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, GuaranteesMixin, SuggestingMixin, AddingMixin):
     """The estimators' common part."""
 
     __metadata_request__fit = {"checkpoint": UNUSED, "callback": UNUSED}  # noqa: RUF012
@@ -128,7 +130,7 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
         self.tasks_[:] = known
         self._fitted, self.seed_ = run
         self.method_, self.settings_ = method, self._fitted.model.settings
-        self._predictor = self._make_predictor()
+        self._predictor = self._make_predictor(self._fitted)
 
     def _rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, n_classes: int) -> Rows:
         dtype, device = DTYPES[self.dtype], torch.device(self.device)
@@ -178,25 +180,24 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
 
     # -- predicting ------------------------------------------------------------------------------------
 
-    def _make_predictor(self) -> Predictor:
-        return Predictor(self._fitted.feature_map, self._fitted.model, self.settings_.predictive, self.seed_)
+    def _make_predictor(self, fitted: Fitted) -> Predictor:
+        return Predictor(fitted.feature_map, fitted.model, self.settings_.predictive, self.seed_)
 
     def _predict_known(
         self,
         x: Array,
-        codes: Array,
+        tasks: RowTasks,
         predict: Callable[[Array, Array], Prediction],
-        average: Callable[[list[Prediction]], Prediction],
+        average: Callable[[list[Prediction], Array], Prediction],
     ) -> Prediction:
-        """Predict each row under its task; rows of unknown tasks under every task, averaged."""
-        unknown = np.flatnonzero(codes < 0)
+        """Predict each row under its task; rows of unknown tasks under all that have a weight, averaged."""
         with threads(self.n_threads):
-            prediction = predict(x, np.maximum(codes, 0))
-            if len(unknown):
-                tasks = range(len(self.tasks_))
-                averaged = average([predict(x[unknown], np.full(len(unknown), t)) for t in tasks])
-                for name, values in vars(averaged).items():
-                    getattr(prediction, name)[unknown] = values
+            prediction = predict(x, np.maximum(tasks.codes, 0))
+            for rows, weights in tasks.unknown():
+                used = np.flatnonzero(weights)
+                parts = [predict(x[rows], np.full(len(rows), t)) for t in used]
+                for name, values in vars(average(parts, weights[used])).items():
+                    getattr(prediction, name)[rows] = values
         check_prediction(vars(prediction).values(), x)
         return prediction
 
@@ -222,10 +223,37 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
         def means(x: Array, codes: Array) -> SimpleNamespace:
             return SimpleNamespace(z=self._predictor.features(x, codes))
 
-        def average(parts: list[SimpleNamespace]) -> SimpleNamespace:
-            return SimpleNamespace(z=np.mean([part.z for part in parts], axis=0))
+        def average(parts: list[SimpleNamespace], weights: Array) -> SimpleNamespace:
+            return SimpleNamespace(z=np.average([part.z for part in parts], axis=0, weights=weights))
 
-        return self._in_parts(X, tasks, lambda x, codes: self._predict_known(x, codes, means, average).z)
+        return self._in_parts(X, tasks, lambda x, row_tasks: self._predict_known(x, row_tasks, means, average).z)
+
+    def unknown_task_weights(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> pd.DataFrame:
+        """With whose weights the tasks of X that were not in training are predicted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,), default=None
+            The task of each row; not needed where ``task_column`` names a column of X.
+
+        Returns
+        -------
+        DataFrame
+            One row per unknown task, one column per known one; rows sum to 1. They are even with
+            ``unknown_task="average"``.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        strangers = self._strangers([(X, tasks)])
+        _, labels = self._features(X, tasks, reset=False)
+        row_tasks = strangers.row_tasks(labels, encode_tasks(labels, list(self.tasks_), self.unknown_task != "error"))
+        unknown = dict(zip(labels.tolist(), row_tasks.codes.tolist(), strict=True))
+        unknown = {name: code for name, code in unknown.items() if code < 0}
+        table = strangers.weights[[-1 - code for code in unknown.values()]]
+        return pd.DataFrame(table, index=pd.Index(list(unknown), tupleize_cols=False), columns=self._names())
 
     def _frame(self, X: MatrixLike, **columns: Array) -> pd.DataFrame:
         import pandas as pd

@@ -17,6 +17,7 @@ from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.guarantees import CalibrationRows
 from vmtl.estimators.inputs import check_classes, check_labels
 from vmtl.estimators.scoring import CLASS_METRICS, class_numbers, metric_named
+from vmtl.estimators.unknown_tasks import RowTasks
 from vmtl.inference.prediction import ClassPrediction, Probabilities
 
 if TYPE_CHECKING:
@@ -64,8 +65,9 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         How predictions average over the posterior: by draws, by moments in closed form, or not at all.
     task_column : hashable, default=None
         Take the task from this column of a DataFrame X instead of ``tasks``.
-    unknown_task : {"error", "average"}, default="error"
-        A task at prediction that was not in training is an error, or predicted as the average of all tasks.
+    unknown_task : {"error", "average", "similar"}, default="error"
+        A task at prediction that was not in training is an error, or predicted as the average of all tasks, or of those
+        whose representations its rows resemble: then a prediction depends on the rows of that task in the same call.
     missing : {"error", "impute"}, default="error"
         Gaps in X are refused, or filled with the column's mean beside an indicator.
     early_stopping : bool, default=False
@@ -126,11 +128,22 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
             sample_weight = sample_weight * weights[codes]
         return codes.astype(np.int64), sample_weight, len(self.classes_)
 
-    def _classes(self, x: Array, codes: Array) -> ClassPrediction:
-        return self._predict_known(x, codes, self._predictor.classes, _average_classes)
+    def _encode_more(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
+        y = check_labels(column_or_1d(y, warn=True))
+        codes = class_numbers(y, self.classes_)
+        if self.class_weight is not None:
+            present = np.unique(y[sample_weight > 0])
+            weights = compute_class_weight(self.class_weight, classes=present, y=y[sample_weight > 0])
+            by_class = np.ones(len(self.classes_))
+            by_class[class_numbers(present, self.classes_)] = weights
+            sample_weight = sample_weight * by_class[codes]
+        return codes, sample_weight, len(self.classes_)
 
-    def _probabilities(self, x: Array, codes: Array) -> Array:
-        return self._predict_known(x, codes, self._predictor.probabilities, _average_probabilities).probabilities
+    def _classes(self, x: Array, tasks: RowTasks) -> ClassPrediction:
+        return self._predict_known(x, tasks, self._predictor.classes, _average_classes)
+
+    def _probabilities(self, x: Array, tasks: RowTasks) -> Array:
+        return self._predict_known(x, tasks, self._predictor.probabilities, _average_probabilities).probabilities
 
     def predict_proba(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> Array:
         """Probabilities of all classes, also of those that a task never saw.
@@ -164,7 +177,7 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         ndarray of shape (n,)
             Class labels.
         """
-        most_probable = self._in_parts(X, tasks, lambda x, codes: self._probabilities(x, codes).argmax(axis=1))
+        most_probable = self._in_parts(X, tasks, lambda x, row_tasks: self._probabilities(x, row_tasks).argmax(axis=1))
         labels: Array = self.classes_[most_probable]
         return labels
 
@@ -268,20 +281,21 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
             data); ``epistemic``, the rest (what more data would tell).
         """
 
-        def entropies(x: Array, codes: Array) -> Array:
-            prediction = self._classes(x, codes)
+        def entropies(x: Array, row_tasks: RowTasks) -> Array:
+            prediction = self._classes(x, row_tasks)
             return np.column_stack([prediction.total, prediction.aleatoric])
 
         total, aleatoric = self._in_parts(X, tasks, entropies).T
         return self._frame(X, total=total, aleatoric=aleatoric, epistemic=total - aleatoric)
 
 
-def _average_probabilities(parts: list[Probabilities]) -> Probabilities:
-    return Probabilities(np.mean([part.probabilities for part in parts], axis=0))
+def _average_probabilities(parts: list[Probabilities], weights: Array) -> Probabilities:
+    return Probabilities(np.average([part.probabilities for part in parts], axis=0, weights=weights))
 
 
-def _average_classes(parts: list[ClassPrediction]) -> ClassPrediction:
-    """One prediction from the same rows under every task."""
-    p = np.mean([part.probabilities for part in parts], axis=0)
+def _average_classes(parts: list[ClassPrediction], weights: Array) -> ClassPrediction:
+    """One prediction from the same rows under several tasks."""
+    p = np.average([part.probabilities for part in parts], axis=0, weights=weights)
     total = -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=1)
-    return ClassPrediction(p, total, np.minimum(np.mean([part.aleatoric for part in parts], axis=0), total))
+    aleatoric = np.average([part.aleatoric for part in parts], axis=0, weights=weights)
+    return ClassPrediction(p, total, np.minimum(aleatoric, total))

@@ -165,7 +165,8 @@ def encode_tasks(values: Array, known: Sequence[Hashable], allow_unknown: bool) 
         unknown = unique_tasks(values[codes < 0])
         raise ValueError(
             f"Unknown task {unknown[0]!r}{did_you_mean(unknown[0], known)}; the model knows {quoted(known, most=20)}. "
-            "Set unknown_task='average' (--unknown-task average) to predict with all known tasks."
+            "Set unknown_task='average' (--unknown-task average) to predict with all known tasks, or 'similar' with "
+            "those that it resembles."
         )
     return codes
 

@@ -160,5 +160,5 @@ def _try_out(estimator: BaseMultiTask) -> None:
     draws = settings.predict_z * (settings.predict_w * n_classes + estimator._fitted.model.encoder.latent_dim)
     if draws > MAX_DRAWS:
         raise ValueError(f"{draws} random numbers per prediction")
-    estimator._predictor = estimator._make_predictor()
+    estimator._predictor = estimator._make_predictor(estimator._fitted)
     estimator._predictor.features(np.zeros((1, estimator.n_features_in_)), np.zeros(1, dtype=np.int64))

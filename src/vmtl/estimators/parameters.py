@@ -36,7 +36,7 @@ OPTIONS = (
 )
 #: What the parameters that are no settings may be; ``Settings`` checks the others.
 CHOICES: dict[str, tuple[str, ...]] = {
-    "unknown_task": ("error", "average"),
+    "unknown_task": ("error", "average", "similar"),
     "missing": ("error", "impute"),
     "dtype": tuple(DTYPES),
 }
@@ -64,7 +64,7 @@ class Parameters:
     batch_rows: int | None = None
     predictive: Predictive | None = None
     task_column: Hashable | None = None
-    unknown_task: Literal["error", "average"] = "error"
+    unknown_task: Literal["error", "average", "similar"] = "error"
     missing: Literal["error", "impute"] = "error"
     early_stopping: bool = False
     device: str = "cpu"

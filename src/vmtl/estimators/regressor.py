@@ -14,6 +14,7 @@ from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.guarantees import CalibrationRows
 from vmtl.estimators.inputs import check_targets
 from vmtl.estimators.scoring import REAL_METRICS, metric_named
+from vmtl.estimators.unknown_tasks import RowTasks
 from vmtl.inference.prediction import RealPrediction
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         How predictions average over the posterior: by draws, by moments in closed form, or not at all.
     task_column : hashable, default=None
         Take the task from this column of a DataFrame X instead of ``tasks``.
-    unknown_task : {"error", "average"}, default="error"
-        A task at prediction that was not in training is an error, or predicted as the average of all tasks.
+    unknown_task : {"error", "average", "similar"}, default="error"
+        A task at prediction that was not in training is an error, or predicted as the average of all tasks, or of those
+        whose representations its rows resemble: then a prediction depends on the rows of that task in the same call.
     missing : {"error", "impute"}, default="error"
         Gaps in X are refused, or filled with the column's mean beside an indicator.
     early_stopping : bool, default=False
@@ -112,9 +114,12 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         self.y_scale_ = float(np.sqrt(share @ (values - self.y_mean_) ** 2)) or 1.0
         return (values - self.y_mean_) / self.y_scale_, sample_weight, 1
 
-    def _values(self, x: Array, codes: Array) -> Array:
+    def _encode_more(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
+        return (check_targets(y) - self.y_mean_) / self.y_scale_, sample_weight, 1
+
+    def _values(self, x: Array, tasks: RowTasks) -> Array:
         """(n, 3) predictive mean, aleatoric and epistemic deviation in the unit of y."""
-        prediction = self._predict_known(x, codes, self._predictor.values, _average_values)
+        prediction = self._predict_known(x, tasks, self._predictor.values, _average_values)
         columns = np.column_stack([prediction.mean, prediction.aleatoric, prediction.epistemic])
         return np.asarray(self.y_scale_ * columns.astype(np.float64) + [self.y_mean_, 0.0, 0.0])
 
@@ -248,9 +253,10 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         return self._frame(X, total=np.hypot(aleatoric, epistemic), aleatoric=aleatoric, epistemic=epistemic)
 
 
-def _average_values(parts: list[RealPrediction]) -> RealPrediction:
+def _average_values(parts: list[RealPrediction], weights: Array) -> RealPrediction:
     """The mean over tasks; what the tasks disagree on is model uncertainty."""
     means = np.array([part.mean for part in parts])
-    epistemic = np.mean([part.epistemic**2 for part in parts], axis=0) + means.var(axis=0)
-    aleatoric = np.mean([part.aleatoric**2 for part in parts], axis=0)
-    return RealPrediction(means.mean(axis=0), np.sqrt(aleatoric), np.sqrt(epistemic))
+    mean = np.average(means, axis=0, weights=weights)
+    squares = [part.epistemic**2 for part in parts] + (means - mean) ** 2
+    aleatoric = np.average([part.aleatoric**2 for part in parts], axis=0, weights=weights)
+    return RealPrediction(mean, np.sqrt(aleatoric), np.sqrt(np.average(squares, axis=0, weights=weights)))

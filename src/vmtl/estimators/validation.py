@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from vmtl._utils.threads import threads
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs import (
@@ -23,12 +24,17 @@ from vmtl.estimators.inputs import (
     task_values,
 )
 from vmtl.estimators.parameters import Parameters
+from vmtl.estimators.unknown_tasks import Representations, RowTasks, Strangers
+from vmtl.inference.fitted import Fitted
+from vmtl.inference.prediction import Predictor
 
 
 class InputValidationMixin(Parameters, BaseEstimator):  # type: ignore[misc]
     """The part of an estimator that reads its rows, alike when fitting and predicting."""
 
     tasks_: Array
+    _fitted: Fitted
+    _predictor: Predictor
     preprocessor_: TablePreprocessor | None
 
     def _features(
@@ -74,30 +80,52 @@ class InputValidationMixin(Parameters, BaseEstimator):  # type: ignore[misc]
             return X
         return self.preprocessor_.transform(as_table(X))
 
-    def _prepare(self, X: MatrixLike, tasks: VectorLike | None) -> tuple[Array, Array]:
+    def _prepare(
+        self, X: MatrixLike, tasks: VectorLike | None, strangers: Strangers | None = None
+    ) -> tuple[Array, RowTasks]:
+        """X as an array, and the task of each row; ``strangers`` = the unknown ones, if they are known already."""
         check_is_fitted(self)
+        if strangers is None:
+            strangers = self._strangers([(X, tasks)])
         x, labels = self._features(X, tasks, reset=False)
-        return x, encode_tasks(labels, list(self.tasks_), self.unknown_task == "average")
+        codes = encode_tasks(labels, list(self.tasks_), self.unknown_task != "error")
+        return x, strangers.row_tasks(labels, codes)
+
+    def _strangers(self, parts: Iterable[tuple[MatrixLike, VectorLike | None]]) -> Strangers:
+        """The unknown tasks of some rows, given part by part."""
+        if self.unknown_task != "similar":
+            return Strangers.alike(len(self.tasks_))
+        seen = Representations()
+        for X, tasks in parts:
+            x, labels = self._features(X, tasks, reset=False)
+            unknown = encode_tasks(labels, list(self.tasks_), allow_unknown=True) < 0
+            if unknown.any():
+                with threads(self.n_threads):
+                    z = self._predictor.features(x[unknown], np.zeros(int(unknown.sum()), dtype=np.int64))
+                seen.add(labels[unknown], z)
+        return seen.strangers(self._fitted) if seen.sums else Strangers.alike(len(self.tasks_))
 
     def _codes(self, X: MatrixLike, tasks: VectorLike | None) -> Array:
         """(n,) the number of the task of each row, -1 for an unknown one that is allowed."""
-        return self._in_parts(X, tasks, lambda x, codes: codes)
+        return np.maximum(self._in_parts(X, tasks, lambda x, row_tasks: row_tasks.codes), -1)
 
-    def _in_parts(self, X: MatrixLike, tasks: VectorLike | None, predict: Callable[[Array, Array], Array]) -> Array:
-        """``predict`` (rows, task codes) of all rows, part by part: only one part is ever converted or copied."""
+    def _in_parts(self, X: MatrixLike, tasks: VectorLike | None, predict: Callable[[Array, RowTasks], Array]) -> Array:
+        """``predict`` (rows, their tasks) of all rows, part by part: only one part is ever converted or copied."""
         check_is_fitted(self)
-        first, *rest = row_slices(X)
-        if not rest:
+        slices = row_slices(X)
+        if len(slices) == 1:
             return predict(*self._prepare(X, tasks))
-        n_rows = rest[-1].stop
+        n_rows = slices[-1].stop
         labels = None if tasks is None else task_values(tasks, n_rows)
 
-        def predict_part(part: slice) -> Array:
-            return predict(*self._prepare(take_rows(X, part), None if labels is None else labels[part]))
+        def parts() -> Iterator[tuple[MatrixLike, VectorLike | None]]:
+            return ((take_rows(X, part), None if labels is None else labels[part]) for part in slices)
 
-        values = predict_part(first)
-        prediction = np.empty((n_rows, *values.shape[1:]), dtype=values.dtype)
-        prediction[first] = values
-        for part in rest:
-            prediction[part] = predict_part(part)
+        strangers = self._strangers(parts())
+        values = (predict(*self._prepare(*part, strangers)) for part in parts())
+        first = next(values)
+        prediction = np.empty((n_rows, *first.shape[1:]), dtype=first.dtype)
+        prediction[slices[0]] = first
+        for part, value in zip(slices[1:], values, strict=True):
+            prediction[part] = value
         return prediction

@@ -15,6 +15,7 @@ from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.estimators.inputs import check_targets
 from vmtl.estimators.scoring import class_numbers
+from vmtl.estimators.unknown_tasks import RowTasks
 from vmtl.evaluation.intervals import Interval, of_mean
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def column_importance(
     """
     if repeats < 1:
         raise ValueError(f"repeats is {repeats}; shuffle every column at least once.")
-    x, codes = model._prepare(X, tasks)
+    x, row_tasks = model._prepare(X, tasks)
     if not len(x):
         raise ValueError("X has no rows; give at least one.")
     target = None if y is None else _encoded(model, y, len(x))
@@ -95,7 +96,7 @@ def column_importance(
     cells = repeats * min(len(groups), MOST_COLUMNS) * x.shape[1]
     most = int(np.clip(MOST_CELLS / cells, LEAST_ROWS, MOST_ROWS))
     kept = np.random.default_rng(seed).permutation(len(x))[:most]
-    rows = Rows(model, x[kept], codes[kept], None if target is None else target[kept])
+    rows = Rows(model, x[kept], row_tasks[kept], None if target is None else target[kept])
     wanted = promising(rows.take(LEAST_ROWS), groups, seed, done)
     drops = {name: rows.drops(groups[name], repeats, seed + 1, done, name) for name in wanted}
     return _summary(model, rows, drops, y is not None, len(groups))
@@ -104,15 +105,16 @@ def column_importance(
 def _summary(model: Estimator, rows: Rows, drops: dict[str, Array], labelled: bool, n_columns: int) -> Importance:
     """What shuffling each column does to every row (n,), as means with intervals, the largest first."""
     order = sorted(drops, key=lambda name: -drops[name].mean())
-    present = np.unique(rows.codes)
+    codes = np.maximum(rows.tasks.codes, -1)
+    present = np.unique(codes)
     return Importance(
         tuple(order),
         tuple("(unknown)" if t < 0 else str(model.tasks_[t]) for t in present),
         tuple(of_mean(drops[name]) for name in order),
-        tuple(tuple(of_mean(drops[name][rows.codes == t]) for t in present) for name in order),
+        tuple(tuple(of_mean(drops[name][codes == t]) for t in present) for name in order),
         _unit(model, labelled),
         n_columns,
-        len(rows.codes),
+        len(codes),
     )
 
 
@@ -146,20 +148,20 @@ class Rows:
 
     model: Estimator
     x: Array  # (n, D)
-    codes: Array  # (n,)
+    tasks: RowTasks  # of n rows
     target: Array | None  # (n,)
 
     def take(self, most: int) -> Rows:
         target = None if self.target is None else self.target[:most]
-        return Rows(self.model, self.x[:most], self.codes[:most], target)
+        return Rows(self.model, self.x[:most], self.tasks[slice(most)], target)
 
     def drops(self, columns: Array, repeats: int, seed: int, done: Done, name: str) -> Array:
         """(n,) what shuffling ``columns`` does to every row, averaged over shuffles."""
         rng = np.random.default_rng(seed)
         shuffled = np.concatenate([self.x] * repeats)
         for part in np.split(shuffled, repeats):  # views: every repeat in place
-            part[:, columns] = self.x[_shuffle_within(self.codes, rng)][:, columns]
-        after = self._predict(shuffled, np.tile(self.codes, repeats))
+            part[:, columns] = self.x[_shuffle_within(self.tasks.codes, rng)][:, columns]
+        after = self._predict(shuffled, self.tasks[np.tile(np.arange(len(self.tasks)), repeats)])
         done(name)
         repeated = [np.concatenate([values] * repeats) for values in self.prediction]
         change = self._change(repeated, after, repeats)
@@ -168,13 +170,13 @@ class Rows:
     @cached_property
     def prediction(self) -> list[Array]:
         """Of the rows as they are."""
-        return self._predict(self.x, self.codes)
+        return self._predict(self.x, self.tasks)
 
-    def _predict(self, x: Array, codes: Array) -> list[Array]:
+    def _predict(self, x: Array, tasks: RowTasks) -> list[Array]:
         """Probabilities (n, C), or mean and deviation (n,) each."""
         if isinstance(self.model, MultiTaskClassifier):
-            return [self.model._probabilities(x, codes).astype(np.float64)]
-        mean, aleatoric, epistemic = self.model._values(x, codes).T
+            return [self.model._probabilities(x, tasks).astype(np.float64)]
+        mean, aleatoric, epistemic = self.model._values(x, tasks).T
         return [mean, np.hypot(aleatoric, epistemic)]
 
     def _change(self, before: list[Array], after: list[Array], repeats: int) -> Array:

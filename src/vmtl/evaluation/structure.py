@@ -15,8 +15,7 @@ from vmtl.evaluation.comparison import Labelled
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.structure_worth import structure_worth
 from vmtl.inference.features.kernel_selection import MAX_ROWS
-from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance, TaskCovariance
-from vmtl.model.mixing import TaskStructure
+from vmtl.inference.structure.mixing_weights import covariance_of
 
 
 def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float] | None:
@@ -34,7 +33,7 @@ def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float
     """
     inferred = model.hyperparameters_
     structure, scale, unit, level = inferred.structure, inferred.scale, inferred.unit, inferred.task_level
-    covariance = None if structure is None else _covariance_of(structure)
+    covariance = None if structure is None else covariance_of(structure)
     if covariance is None or scale is None or unit is None or level is None or len(model.tasks_) < 3:
         return None
     rows = merge_duplicates(_feature_rows(model, train))
@@ -43,13 +42,6 @@ def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float
     worth = structure_worth(rows, prior, inferred.noise or 1.0)
     unit = 0.0 if rows.is_classification else math.log(model.y_scale_)
     return {name: loss + unit for name, loss in worth.items()}
-
-
-def _covariance_of(structure: TaskStructure) -> TaskCovariance | None:
-    """B; None of a file of an older version that does not say it."""
-    if structure.covariance is not None:
-        return DenseCovariance(structure.covariance.double().cpu())
-    return None if structure.factor is None else LowRankCovariance(structure.factor.double().cpu())
 
 
 def _feature_rows(model: BaseMultiTask, train: Labelled) -> Rows:

@@ -18,6 +18,7 @@ from vmtl.inference.features.kernel_map import KernelMap, name_shares
 from vmtl.inference.features.maps import from_tensors
 from vmtl.inference.hyperparameters import Hyperparameters
 from vmtl.inference.left_out import LeftOutScores
+from vmtl.inference.structure.known_tasks import KnownTasks
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.training import check_weights
 from vmtl.model.method import Method
@@ -34,6 +35,7 @@ class Fitted:
     history: History
     hyperparameters: Hyperparameters
     left_out: LeftOutScores | None = None  # where the posterior is exact
+    known: KnownTasks | None = None  # where all tasks have one representation
 
     @classmethod
     def complete(
@@ -43,10 +45,11 @@ class Fitted:
         history: History,
         hyperparameters: Hyperparameters,
         left_out: LeftOutScores | None = None,
+        known: KnownTasks | None = None,
     ) -> Fitted:
         """At the end of a fit: every weight is a number, none is trained further."""
         check_weights(model, model.n_tasks, history.step[-1])
-        return cls(feature_map, model.requires_grad_(False), history, hyperparameters, left_out)
+        return cls(feature_map, model.requires_grad_(False), history, hyperparameters, left_out, known)
 
     def __post_init__(self) -> None:
         make_canonical(self.feature_map)
@@ -60,6 +63,7 @@ class Fitted:
             "history": {name: torch.stack(getattr(self.history, name)) for name in History.TERMS},
             "structure": self.hyperparameters.to_tensors(),
             "left_out": {} if self.left_out is None else self.left_out.to_tensors(),
+            "known": {} if self.known is None else self.known.to_tensors(),
         }
         return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
 
@@ -77,7 +81,7 @@ def from_file(
 ) -> Fitted:
     """The fitted model that ``to_tensors`` and ``to_json`` describe.
 
-    0.1.0 wrote no hyperparameters and no left-out scores.
+    0.1.0 wrote no hyperparameters, no left-out scores and nothing of the tasks' representations.
     """
 
     def part(name: str) -> dict[str, Tensor]:
@@ -92,7 +96,9 @@ def from_file(
         hyperparameters = recover_hyperparameters(feature_map, model, history)
     scores = part("left_out")
     left_out = LeftOutScores.from_tensors(scores, model.n_tasks) if scores else None
-    return Fitted(feature_map, model.requires_grad_(False), history, hyperparameters, left_out)
+    kept = part("known")
+    known = KnownTasks.from_tensors(kept, model.n_tasks) if kept else None
+    return Fitted(feature_map, model.requires_grad_(False), history, hyperparameters, left_out, known)
 
 
 def _load_model(

@@ -26,6 +26,13 @@ class LeftOutScores:
         if not (self.score.ndim == 1 and self.score.shape == self.task.shape == self.weight.shape):
             raise ValueError("left-out scores do not have one number per row")
 
+    def append(self, score: Tensor, task: int, weight: Tensor) -> LeftOutScores:
+        """The same with further rows of one task: (m,), (m,)."""
+        number = torch.full_like(score, task, dtype=self.task.dtype)
+        return LeftOutScores(
+            *(torch.cat(pair) for pair in zip(vars(self).values(), (score, number, weight), strict=True))
+        )
+
     def to_tensors(self) -> dict[str, Tensor]:
         return dict(vars(self))
 

@@ -98,7 +98,8 @@ def _subtitle(model: BaseMultiTask, evidence: Evidence) -> str:
     kind = "classification" if evidence.p is not None else "regression"
     tasks, rows = counted(len(model.tasks_), "task"), counted(len(evidence.y), "labelled row")
     new = evidence.tasks[len(model.tasks_) :]
-    strange = f"; not in training, so predicted as the average task: {quoted(new)}" if new else ""
+    way = "by the tasks they resemble" if model.unknown_task == "similar" else "as the average task"
+    strange = f"; not in training, so predicted {way}: {quoted(new)}" if new else ""
     return f"{model.method_.name}, {kind} of {tasks}, scored on {rows}{strange}"
 
 

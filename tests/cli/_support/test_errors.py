@@ -127,7 +127,7 @@ USE_ERRORS: dict[str, tuple[Callable[[Path, Path, Path], Arguments], str]] = {
     "an unknown output": (lambda d, m, o: ["predict", m, d / "new.csv", "--out", o / "p.xlsx"], "in .csv or .tsv"),
     "an unknown choice": (
         lambda d, m, o: ["predict", m, d / "new.csv", "--unknown-task", "guess"],
-        "choose error or average",
+        "choose error, average or similar",
     ),
     "one cell of text": (lambda d, m, o: ["predict", m, edited(d, o, _sixty)], "now 'sixty' in data row 4; repair it"),
     "another case": (

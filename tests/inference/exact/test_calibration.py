@@ -56,11 +56,12 @@ def test_a_classifier_too_sure_of_itself_is_taken_back(method: str) -> None:
     fitted = model._fitted
     features = apply_map(fitted.feature_map, rows)
     fitted.model.log_logit_scale += np.log(4)
-    before = log_loss(label[~train], model._make_predictor().classes(x[~train], task[~train]).probabilities)
+    test = x[~train], task[~train]
+    before = log_loss(label[~train], model._make_predictor(fitted).classes(*test).probabilities)
     scale = float(fitted.model.logit_scale)
     moments = TrainingMoments.of(fitted.model, features)
     factors = calibrate_classifier(fitted.model, features, PRIOR, moments)
-    after = log_loss(label[~train], model._make_predictor().classes(x[~train], task[~train]).probabilities)
+    after = log_loss(label[~train], model._make_predictor(fitted).classes(*test).probabilities)
     assert float(fitted.model.logit_scale) < 0.7 * scale
     assert factors.log_scale == pytest.approx(float(fitted.model.logit_scale.log()) - np.log(scale), abs=1e-5)
     assert after < before

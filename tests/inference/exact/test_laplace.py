@@ -59,7 +59,10 @@ def test_the_mode_solves_its_own_equation(classes, scale, size):
 def test_newton_finds_what_the_search_of_many_classes_finds(scale):
     x, y, weight = problem(classes=2)
     kernel = scale**2 * (x @ x.T + torch.eye(40))
-    newton, search = posterior_mode(kernel, y, 2, weight), laplace._lbfgs(kernel, y, 2, weight, None)
+    newton, search = (
+        posterior_mode(kernel, y, 2, weight),
+        laplace._lbfgs(kernel, y, 2, weight, None, torch.zeros(40, 2)),
+    )
     torch.testing.assert_close(newton.logits, search.logits, rtol=0, atol=5e-3)
     torch.testing.assert_close(newton.solution, search.solution, rtol=0, atol=5e-3)
 

@@ -103,3 +103,17 @@ def test_only_few_tasks_have_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     free = alike(5, 0.3)
     assert isinstance(free, LowRankCovariance)
     torch.testing.assert_close(dense(free), dense(table))
+
+
+def test_a_task_more_has_the_correlations_that_it_is_given() -> None:
+    """As a table and by a factor, of correlations that the factor can have; longer ones are cut to a correlation."""
+    generator = torch.Generator().manual_seed(3)
+    factor = 0.4 * torch.randn(9, 2, generator=generator, dtype=torch.float64)
+    factor = factor / factor.norm(dim=1, keepdim=True).clamp_min(1.0)
+    whole = LowRankCovariance(factor).between(torch.arange(9))
+    for known in (DenseCovariance(whole[:8, :8]), LowRankCovariance(factor[:8])):
+        wider = known.with_task(whole[8, :8])
+        torch.testing.assert_close(wider.between(torch.arange(9)), whole)
+    far = LowRankCovariance(factor[:8]).with_task(10 * whole[8, :8])
+    assert float(far.factor[-1].norm()) <= 1 + 1e-12
+    assert float(torch.linalg.eigvalsh(far.between(torch.arange(9))).min()) > -1e-9

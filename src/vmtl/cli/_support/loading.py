@@ -42,8 +42,8 @@ class UnlabelledRows:
 
 def load_model(path: Path, unknown_task: str | None = None) -> MultiTaskEstimator:
     """The model in a file, classifier or regressor; ``unknown_task`` takes the place of what it was fitted with."""
-    if unknown_task not in (None, "error", "average"):
-        raise ValueError(f"--unknown-task is {unknown_task!r}; choose error or average.")
+    if unknown_task not in (None, "error", "average", "similar"):
+        raise ValueError(f"--unknown-task is {unknown_task!r}; choose error, average or similar.")
     if not path.exists():
         raise FileNotFoundError(f"There is no model file {path}; make one with `vmtl fit`.")
     payload, tensors = tensor_files.load(path, "model")

@@ -33,7 +33,7 @@ Positive = Annotated[
 ]
 UnknownTask = Annotated[
     str | None,
-    typer.Option(help="A task that was not in training: error or average; as at fit if left out."),
+    typer.Option(help="A task that was not in training: error, average or similar; as at fit if left out."),
 ]
 
 

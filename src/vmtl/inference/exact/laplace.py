@@ -23,42 +23,51 @@ NEWTON_STEPS, NEWTON_GAIN, MULTIPLE_STEPS = 50, 1e-3, 4
 
 
 class Mode(NamedTuple):
-    """The most probable logits f = K a, and how they were reached from."""
+    """The most probable logits f = f0 + K a, and how they were reached from."""
 
     logits: Tensor  # (n, C) f
     solution: Tensor  # (n, C) a
 
 
-def posterior_mode(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start: Tensor | None = None) -> Mode:
-    """f = argmax sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c f_c' K^-1 f_c, and a = K^-1 f.
+def posterior_mode(
+    kernel: Tensor,
+    label: Tensor,
+    n_classes: int,
+    weight: Tensor,
+    start: Tensor | None = None,
+    expected: Tensor | None = None,
+) -> Mode:
+    """f = argmax sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c (f - f0)_c' K^-1 (f - f0)_c, a = K^-1 (f - f0).
 
-    ``start`` = a of a similar kernel (n, C).
+    ``start`` = a of a similar kernel (n, C); ``expected`` = f0, the logits before any label is seen (n, C), 0 if None.
     """
+    if expected is None:
+        expected = kernel.new_zeros(len(kernel), n_classes)
     if n_classes == 2:
-        return _newton(kernel, label, weight, start)
-    return _lbfgs(kernel, label, n_classes, weight, start)
+        return _newton(kernel, label, weight, start, expected)
+    return _lbfgs(kernel, label, n_classes, weight, start, expected)
 
 
-def _newton(kernel: Tensor, label: Tensor, weight: Tensor, start: Tensor | None) -> Mode:
-    """Of two classes only the difference d = f_1 - f_0 ~ N(0, 2 K) matters: d = 2 K a_1, a_0 = -a_1.
+def _newton(kernel: Tensor, label: Tensor, weight: Tensor, start: Tensor | None, expected: Tensor) -> Mode:
+    """Of two classes only the difference d = f_1 - f_0 - d0 ~ N(0, 2 K) matters: d = 2 K a_1, a_0 = -a_1.
 
     Newton's steps in a_1, halved until they gain: (I + h^1/2 K h^1/2)^-1 as in Rasmussen and Williams (2006, algorithm
     3.1), applied to the slope, so that a step is as exact as its factor and the mode as its slope. Since steps converge
-    quadratically, the mode is much nearer than the last gain.
+    quadratically, the mode is much nearer than the last gain. d0 is the difference that is expected.
     """
-    y, inner = label.to(kernel), InnerFactor(kernel, weight)
+    y, inner, d0 = label.to(kernel), InnerFactor(kernel, weight), expected[:, 1] - expected[:, 0]
 
     def gain(a: Tensor, d: Tensor) -> float:
-        return float(weight @ F.logsigmoid((2 * y - 1) * d) - 0.5 * a @ d)
+        return float(weight @ F.logsigmoid((2 * y - 1) * (d0 + d)) - 0.5 * a @ d)
 
     a = torch.zeros_like(y) if start is None else start[:, 1]
     d = 2 * kernel @ a
     if start is not None:
-        length = _best_multiple(a, d, y, weight)
+        length = _best_multiple(a, d, d0, y, weight)
         a, d = length * a, length * d
     best = gain(a, d)
     for _ in range(NEWTON_STEPS):
-        p = d.sigmoid()
+        p = (d0 + d).sigmoid()
         slope, curvature = weight * (y - p) - a, (2 * weight * p * (1 - p)).clamp_min(1e-12)
         step = slope - inner.solve(curvature, kernel @ slope)
         moved, length = 2 * kernel @ step, 1.0
@@ -70,18 +79,18 @@ def _newton(kernel: Tensor, label: Tensor, weight: Tensor, start: Tensor | None)
         best, gained = value, value - best
         if gained < NEWTON_GAIN:
             break
-    return Mode(torch.stack([-d / 2, d / 2], 1), torch.stack([-a, a], 1))
+    return Mode(expected + torch.stack([-d / 2, d / 2], 1), torch.stack([-a, a], 1))
 
 
-def _best_multiple(a: Tensor, d: Tensor, y: Tensor, weight: Tensor) -> float:
-    """argmax_c sum_n weight_n log sigmoid(+-c d_n) - c^2 a'd / 2, by Newton's steps within [0, 2].
+def _best_multiple(a: Tensor, d: Tensor, d0: Tensor, y: Tensor, weight: Tensor) -> float:
+    """argmax_c sum_n weight_n log sigmoid(+-(d0 + c d)_n) - c^2 a'd / 2, by Newton's steps within [0, 2].
 
     Under a larger kernel the solution a of a smaller one is too large, and by about the same factor everywhere; under a
     smaller one it is too small.
     """
     c, square = 1.0, float(a @ d)
     for _ in range(MULTIPLE_STEPS):
-        p = (c * d).sigmoid()
+        p = (d0 + c * d).sigmoid()
         slope = float((weight * (y - p)) @ d) - c * square
         c += slope / max(float((weight * p * (1 - p)) @ d.square()) + square, 1e-12)
         c = min(max(c, 0.0), 2.0)
@@ -112,10 +121,12 @@ class InnerFactor:
         return root * solved.to(values)
 
 
-def _lbfgs(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start: Tensor | None) -> Mode:
-    """L-BFGS over v = M^-1 f with M M' = (K^-1 + c I)^-1, c about the curvature of the likelihood.
+def _lbfgs(
+    kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start: Tensor | None, expected: Tensor
+) -> Mode:
+    """L-BFGS over v = M^-1 (f - f0) with M M' = (K^-1 + c I)^-1, c about the curvature of the likelihood.
 
-    So the number of iterations does not grow with the scale of K. In v the penalty is |v|^2 / 2 - c |f|^2 / 2.
+    So the number of iterations does not grow with the scale of K. In v the penalty is |v|^2 / 2 - c |f - f0|^2 / 2.
     """
     eye, c = torch.eye(len(kernel), dtype=kernel.dtype), CURVATURE * float(weight.mean())
     inner = (eye - torch.cholesky_inverse(cholesky(eye + c * kernel))) / c
@@ -132,7 +143,7 @@ def _lbfgs(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start:
     def loss() -> Tensor:
         optimiser.zero_grad()
         f = factor @ v
-        nll = (weight * F.cross_entropy(f, label, reduction="none")).sum()
+        nll = (weight * F.cross_entropy(expected + f, label, reduction="none")).sum()
         value: Tensor = nll + 0.5 * v.square().sum() - 0.5 * c * f.square().sum()
         value.backward()
         return value
@@ -140,18 +151,20 @@ def _lbfgs(kernel: Tensor, label: Tensor, n_classes: int, weight: Tensor, start:
     with torch.enable_grad():
         optimiser.step(loss)
     best = v.detach()
-    logits = factor @ best
-    return Mode(logits, torch.linalg.solve_triangular(factor.T, best, upper=True) - c * logits)
+    departure = factor @ best
+    return Mode(expected + departure, torch.linalg.solve_triangular(factor.T, best, upper=True) - c * departure)
 
 
-def log_evidence(kernel: Tensor, mode: Mode, label: Tensor, weight: Tensor) -> float:
+def log_evidence(kernel: Tensor, mode: Mode, label: Tensor, weight: Tensor, expected: Tensor | float = 0.0) -> float:
     """log p(labels) in Laplace's approximation, with one curvature of all classes.
 
-    sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c a_c' f_c - (C - 1) / 2 log |I + h^1/2 K h^1/2|
+    sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c a_c' (f - f0)_c - (C - 1) / 2 log |I + h^1/2 K h^1/2|
 
-    where h = ``shared_curvature`` (n,). Of two classes that is Laplace's approximation itself.
+    where h = ``shared_curvature`` (n,), f0 = the logits that are ``expected``. Of two classes that is Laplace's
+    approximation itself.
     """
-    fit = -weight @ F.cross_entropy(mode.logits, label, reduction="none") - 0.5 * (mode.solution * mode.logits).sum()
+    penalty = 0.5 * (mode.solution * (mode.logits - expected)).sum()
+    fit = -weight @ F.cross_entropy(mode.logits, label, reduction="none") - penalty
     factor = InnerFactor(kernel, weight).factor(shared_curvature(mode.logits.softmax(-1), weight))
     return float(fit - (mode.logits.shape[1] - 1) * factor.diagonal().double().log().sum())
 

@@ -12,6 +12,7 @@ from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_reg
 from vmtl.inference.exact.scales import ScalePosterior, infer_scales
 from vmtl.inference.features.kernel_selection import KernelSelection
 from vmtl.inference.structure.covariance import TaskCovariance
+from vmtl.inference.structure.known_tasks import StructureBelief
 from vmtl.inference.structure.structure_posterior import (
     KnownCovariance,
     Relatedness,
@@ -44,6 +45,7 @@ class ExactPrior(WeightPrior):
 
     outputs: OutputPrior = field(kw_only=True)
     scales: ScalePosterior = field(kw_only=True)
+    belief: StructureBelief | None = field(default=None, kw_only=True)  # where tasks have positions
 
 
 def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> ExactPrior:
@@ -85,6 +87,7 @@ def exact_prior(
         scales.decay if structure.is_placed else None,
         outputs=outputs,
         scales=scales,
+        belief=structure.belief(scales),
     )
 
 

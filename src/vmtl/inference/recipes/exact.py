@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
@@ -14,7 +15,7 @@ from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.exact.training_moments import TrainingMoments, training_loss
 from vmtl.inference.exact.weight_prior import ExactPrior, infer_prior, solve
-from vmtl.inference.exact.widths import weight_widths
+from vmtl.inference.exact.widths import WeightPosterior, information
 from vmtl.inference.features.kernel_selection import select_kernel
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.left_out import LeftOutScores
@@ -22,9 +23,11 @@ from vmtl.inference.recipes.steps import (
     adopt,
     build_model,
     gather_hyperparameters,
+    know_tasks,
     learn_features,
     relatedness_of,
 )
+from vmtl.inference.structure.known_tasks import ExactEvidence
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.run import Callbacks, train_model
@@ -66,7 +69,7 @@ class Exact:
         callbacks.before_phase("solving for the weights")
         solution = solve(features.distinct, prior)
         adopt(model, solution)
-        set_widths(model, features.distinct, prior)
+        told = set_widths(model, features.distinct, prior)
         if settings.refine or features.held_out is not None:
             freeze_means(model)
             history = train_model(model, features.rows, features.held_out, seed, callbacks)
@@ -77,23 +80,29 @@ class Exact:
         callbacks.before_phase("confidence by left-out rows")
         calibration, left_out = calibrate(model, features.distinct, prior.outputs, solution, moments)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration)
-        return Fitted.complete(feature_map, model, history, inferred, left_out)
+        known = know_tasks(model, features.distinct)
+        if known is not None:
+            known = replace(
+                known, belief=prior.belief, exact=evidence_of(model, prior, told, features.distinct, left_out)
+            )
+        return Fitted.complete(feature_map, model, history, inferred, left_out, known)
 
 
 @torch.no_grad()
-def set_widths(model: Model, rows: Rows, prior: ExactPrior) -> None:
-    """The widths of q(w) in closed form, from how curved the likelihood is at the means."""
+def set_widths(model: Model, rows: Rows, prior: ExactPrior) -> Tensor:
+    """The widths of q(w) in closed form, from how curved the likelihood is at the means; and what the rows told."""
     assert isinstance(model.head, DirectHead)
-    if model.head.log_scale is None:
-        return
+    assert model.head.log_scale is not None
     weight = rows.weight.double().cpu()
     if rows.is_classification:
         mean = TrainingMoments.of(model, rows).mean
         curvature = shared_curvature(mean.softmax(-1), weight)
     else:
         curvature = weight / prior.noise**2
-    widths = weight_widths(rows, curvature, prior.outputs)  # (T, K + 1)
+    told = information(rows, curvature, prior.outputs.scale)
+    widths = WeightPosterior.of(told, prior.outputs).deviations()  # (T, K + 1)
     model.head.log_scale.copy_(widths.log().unsqueeze(1).expand_as(model.head.log_scale))
+    return told
 
 
 def freeze_means(model: Model) -> None:
@@ -120,3 +129,16 @@ def calibrate(
         noise = model.likelihood.scale().cpu().double()[task]
         score = residuals.abs() / (noise.square() + moments.variance[:, 0]).sqrt()
     return calibration, LeftOutScores(score, task, weight)
+
+
+@torch.no_grad()
+def evidence_of(model: Model, prior: ExactPrior, told: Tensor, rows: Rows, left_out: LeftOutScores) -> ExactEvidence:
+    """What a task that is added later needs to know of the solution."""
+    errors = torch.zeros(rows.n_tasks, 2, dtype=torch.float64)
+    if isinstance(model.likelihood, GaussianNoise):
+        weight, noise = left_out.weight / rows.unit, model.likelihood.scale().cpu().double()[left_out.task]
+        variance = noise.square() + TrainingMoments.of(model, rows).variance[:, 0]
+        errors.index_add_(0, left_out.task, torch.stack([weight * left_out.score.square() * variance, weight], 1))
+    outputs = prior.outputs
+    numbers = (outputs.scale, outputs.task_level, outputs.shared_level, prior.noise)
+    return ExactEvidence(torch.tensor(numbers, dtype=torch.float64), told, errors)

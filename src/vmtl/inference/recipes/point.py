@@ -34,6 +34,7 @@ from vmtl.inference.recipes.steps import (
     adopt,
     build_model,
     gather_hyperparameters,
+    know_tasks,
     learn_features,
     relatedness_of,
 )
@@ -81,7 +82,7 @@ class Point:
         calibrate(model, features.distinct, rows, prior.outputs, solution)
         shown = replace(prior, structure=maps) if method.mixes else prior
         inferred = gather_hyperparameters(self.name, kernel, shown, model)
-        return Fitted.complete(feature_map, model, history, inferred)
+        return Fitted.complete(feature_map, model, history, inferred, known=know_tasks(model, features.distinct))
 
 
 def train_the_rest(model: Model, features: TrainingData, seed: int, callbacks: Callbacks) -> History:

@@ -9,6 +9,7 @@ import torch
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
+from vmtl.data.subsampling import subsample_evenly
 from vmtl.inference.exact.calibration import Calibration
 from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.exact.weight_prior import WeightPrior
@@ -16,12 +17,16 @@ from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
 from vmtl.inference.features.kernel_selection import KernelSelection
 from vmtl.inference.features.maps import feature_spread, learn_kernel_map
 from vmtl.inference.hyperparameters import Hyperparameters
+from vmtl.inference.structure.known_tasks import KnownTasks
 from vmtl.inference.structure.structure_posterior import Relatedness
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method
 from vmtl.model.mixing import TaskStructure
 from vmtl.model.model import Layout, Model
+
+#: Most rows whose representations the kept means of classes are made from.
+MAX_KEPT_ROWS = 20_000
 
 
 def relatedness_of(method: Method, settings: Settings) -> Relatedness:
@@ -80,6 +85,16 @@ def adopt(model: Model, solution: Solution) -> None:
     """The means of q(w) are those of the exact posterior."""
     assert isinstance(model.head, DirectHead)
     model.head.mean.copy_(solution.weights / float(model.logit_scale))
+
+
+@torch.no_grad()
+def know_tasks(model: Model, rows: Rows) -> KnownTasks | None:
+    """What is kept of the representations of feature rows; nothing where each task has an encoder of its own."""
+    if model.method.encoder == "per task":
+        return None
+    some = rows.take(subsample_evenly(rows.task, MAX_KEPT_ROWS, 0))
+    shared = torch.zeros(1, dtype=torch.long, device=some.x.device)
+    return KnownTasks.of(replace(some, x=model.encoder(some.x[None], shared).mean[0]))
 
 
 def gather_hyperparameters(

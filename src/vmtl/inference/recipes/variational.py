@@ -10,7 +10,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.weight_prior import WeightPrior, infer_prior
 from vmtl.inference.features.kernel_selection import ASSUMED, KernelSelection
 from vmtl.inference.fitted import Fitted
-from vmtl.inference.recipes.steps import build_model, gather_hyperparameters, learn_features, relatedness_of
+from vmtl.inference.recipes.steps import build_model, gather_hyperparameters, know_tasks, learn_features, relatedness_of
 from vmtl.inference.structure.mixing_weights import exchangeable
 from vmtl.inference.structure.structure_posterior import Relatedness
 from vmtl.inference.training_data import TrainingData
@@ -50,7 +50,7 @@ class Variational:
         factor = 1.0 if settings.logit_scale is not None else learning_rate_factor(scale)
         history = train_model(model, features.rows, features.held_out, seed, callbacks, factor)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, learning_rate_factor=factor)
-        return Fitted.complete(feature_map, model, history, inferred)
+        return Fitted.complete(feature_map, model, history, inferred, known=know_tasks(model, features.distinct))
 
 
 def initial_structure(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> TaskStructure:

@@ -17,6 +17,7 @@ from vmtl.inference.recipes.steps import (
     adopt,
     build_model,
     gather_hyperparameters,
+    know_tasks,
     learn_features,
     relatedness_of,
 )
@@ -57,7 +58,7 @@ class WarmStart:
         callbacks.before_phase("confidence by left-out rows")
         calibration = calibrate(model, features.distinct, prior.outputs, solution)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration, factor)
-        return Fitted.complete(feature_map, model, history, inferred)
+        return Fitted.complete(feature_map, model, history, inferred, known=know_tasks(model, features.distinct))
 
 
 def calibrate(model: Model, rows: Rows, prior: OutputPrior, solution: Solution) -> Calibration | None:

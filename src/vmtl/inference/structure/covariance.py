@@ -35,6 +35,9 @@ class TaskCovariance(Protocol):
     def apply(self, values: Tensor) -> Tensor:
         """B times values (T, ...)."""
 
+    def with_task(self, row: Tensor) -> TaskCovariance:
+        """B of one more task, with the correlations ``row`` (T,)."""
+
     def root(self, values: Tensor) -> Tensor:
         """L times values (R, ...), where L L' = B: (T, ...)."""
 
@@ -63,6 +66,10 @@ class DenseCovariance:
 
     def between(self, task: Tensor) -> Tensor:
         return self.matrix.index_select(1, task).index_select(0, task)
+
+    def with_task(self, row: Tensor) -> DenseCovariance:
+        column = torch.cat([row, row.new_ones(1)])[:, None]
+        return DenseCovariance(torch.cat([torch.cat([self.matrix, row[None]]), column], 1))
 
     def apply(self, values: Tensor) -> Tensor:
         return _times(self.matrix, values)
@@ -116,6 +123,11 @@ class LowRankCovariance:
     def between(self, task: Tensor) -> Tensor:
         of_rows = self.factor[task]
         return torch.where(task[:, None] == task, 1.0, of_rows @ of_rows.T)
+
+    def with_task(self, row: Tensor) -> LowRankCovariance:
+        """With the row of Phi that comes nearest to these correlations, in the space that all tasks share."""
+        nearest = torch.linalg.lstsq(self.factor, row[:, None]).solution[:, 0]
+        return LowRankCovariance(torch.cat([self.factor, (nearest / nearest.norm().clamp_min(1.0))[None]]))
 
     def apply(self, values: Tensor) -> Tensor:
         return _times(self.factor, _times(self.factor.T, values)) + _each(self.own, values)

@@ -39,6 +39,13 @@ def structure_of(covariance: TaskCovariance) -> TaskStructure:
     )
 
 
+def covariance_of(structure: TaskStructure) -> TaskCovariance | None:
+    """B; None of a file of an older version that does not say it."""
+    if structure.covariance is not None:
+        return DenseCovariance(structure.covariance.double().cpu())
+    return None if structure.factor is None else LowRankCovariance(structure.factor.double().cpu())
+
+
 def exchangeable(n_tasks: int, correlation: float) -> TaskStructure:
     """The structure of tasks that are all alike: B = (1 - rho) I + rho 11'."""
     return structure_of(alike(n_tasks, correlation))

@@ -1,15 +1,9 @@
 """Where the tasks lie: their representations compared class by class, with the noise of few rows taken out.
 
 Eq. 9-10 of the paper let a task look at the representations of another one within a class. Here the same question,
-whose representations resemble mine, is answered once for all tasks. With mu_tc the mean representation of class c in
-task t and n_tc its rows (``class_means``) two tasks are
-
-    D_ti = sum_c p_c (|mu_tc - mu_ic|^2 - v_t / n_tc - v_i / n_ic),    p_c ~ 1 / (v_t / n_tc + v_i / n_ic)
-
-apart, v_t the variance of z within the classes of task t. The mean of few rows is far from everything: what is
-subtracted is the expected square of that noise, so that two tasks of one population are at distance 0 on average,
-however few rows they have. Classes that only one of the two has seen do not count. D is in units of the variance
-within classes. The Gram matrix of the positions is -1/2 J D J, J = I - 1/T.
+whose representations resemble mine, is answered once for all tasks: by the distances D of their class means
+(``class_means``), in units of the variance within classes. The Gram matrix of the positions is -1/2 J D J,
+J = I - 1/T.
 
 Hundreds of tasks with a few rows each are another matter. There is no room for a table of pairs, and worse, the mean of
 a class in a handful of rows is mostly what these rows' labels say: positions that know it explain the same labels once
@@ -45,6 +39,7 @@ class TaskPositions:
 
     points: Tensor  # (T, Q), no column where no structure rises above the noise
     noise: Tensor  # (S, T, T) draws of what few rows add to the inner products of ``points``; none of thousands
+    edge: float = 0.0  # how large an eigenvalue of pure noise may be
 
     def distances(self, some: Tensor | None = None) -> Tensor:
         """(T, T) squared distances of all tasks, or of ``some``."""
@@ -75,7 +70,7 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     cells = ClassCells.of(rows)
     z = rows.x.double() if rows.n_tasks <= MAX_DENSE else rows.x
     make = gram_table if rows.n_tasks <= MAX_DENSE else ShiftGram.of
-    draws = min(NOISE_DRAWS, max(LEAST_DRAWS, DRAWN_TASKS // rows.n_tasks))
+    draws = n_draws_of(rows.n_tasks)
     noise, largest = [], []
     for redrawn in cells.redrawn(z, draws, seed):
         gram = make(cells, redrawn)
@@ -92,7 +87,12 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     signal = values > edge
     kept = (values[signal].square() - edge.square()).sqrt()
     table = torch.stack(noise) if noise else torch.zeros(0, 0, 0, dtype=torch.float64)
-    return TaskPositions(vectors[:, signal] * kept.sqrt(), table)
+    return TaskPositions(vectors[:, signal] * kept.sqrt(), table, float(edge))
+
+
+def n_draws_of(n_tasks: int) -> int:
+    """How many draws of tables show their noise: fewer of many tasks."""
+    return min(NOISE_DRAWS, max(LEAST_DRAWS, DRAWN_TASKS // n_tasks))
 
 
 def eigenvectors(gram: Tensor | ShiftGram, seed: int) -> tuple[Tensor, Tensor]:
@@ -105,19 +105,11 @@ def eigenvectors(gram: Tensor | ShiftGram, seed: int) -> tuple[Tensor, Tensor]:
 
 def gram_table(cells: ClassCells, z: Tensor) -> Tensor:
     """(T, T) -1/2 J D J of the distances D, in units of the variance within classes."""
-    variance, n_tasks = cells.variance(z), len(cells.counts)
-    unit = unit_of(variance, z)
+    known = cells.class_means(z)
+    unit = unit_of(known.variance, z)
     if unit is None:
-        return z.new_zeros(n_tasks, n_tasks)
-    distance, precision = z.new_zeros(n_tasks, n_tasks), z.new_zeros(n_tasks, n_tasks)
-    for of_class in cells.means(z):
-        noise = variance[of_class.tasks] / of_class.counts.clamp_min(1e-12)
-        noise = noise[:, None] + noise
-        share = 1 / noise.clamp_min(1e-30)
-        pairs = (of_class.tasks[:, None], of_class.tasks)
-        distance[pairs] += share * (squared_distances(of_class.means @ of_class.means.T) - noise)
-        precision[pairs] += share
-    distance = (distance / precision.clamp_min(1e-30) / unit).fill_diagonal_(0)
+        return z.new_zeros(len(known.means), len(known.means))
+    distance = (known.distances(known) / unit).fill_diagonal_(0)
     return -0.5 * _centred(_centred(distance).T)
 
 

@@ -18,6 +18,7 @@ model itself decides on them (``vmtl.inference.exact.scales``).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Protocol
@@ -30,9 +31,10 @@ from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_evenly, subsample_rows
 from vmtl.inference.structure.covariance import MAX_DENSE, DenseCovariance, TaskCovariance, alike
 from vmtl.inference.structure.evidence import Targets
+from vmtl.inference.structure.known_tasks import StructureBelief
 from vmtl.inference.structure.mixing_weights import conditional, resemblance, structure_of
 from vmtl.inference.structure.positions import TaskPositions, infer_positions
-from vmtl.inference.structure.readings import read_structure
+from vmtl.inference.structure.readings import CENTRE, read_structure
 from vmtl.inference.structure.smooth_kernel import placed_covariance
 from vmtl.model.mixing import TaskStructure
 
@@ -72,6 +74,9 @@ class StructurePosterior(Protocol):
     def at(self, strength: float, decay: float) -> TaskCovariance:
         """B of the strength m and the decay gamma."""
 
+    def belief(self, sharing: Sharing) -> StructureBelief | None:
+        """What the correlations of a further task follow from; None where tasks have no positions."""
+
     def structure(self, sharing: Sharing, seed: int) -> TaskStructure:
         """Who learns from whom under B in the middle of what is probable; with intervals where there are positions."""
 
@@ -93,6 +98,9 @@ class KnownCovariance:
     def at(self, strength: float, decay: float) -> TaskCovariance:
         return self.covariance.weaken(strength)
 
+    def belief(self, sharing: Sharing) -> None:
+        return None
+
     def structure(self, sharing: Sharing, seed: int) -> TaskStructure:
         return structure_of(self.at(sharing.strength, sharing.decay))
 
@@ -105,6 +113,7 @@ class PlacedTasks:
     apart: Tensor  # (R, T) o_t in each reading
     share: Tensor  # (R,) the probabilities of the readings
     turns: Tensor  # (T,) pair by pair
+    unit: float = math.exp(CENTRE[0])  # e, in units of which o_t is believed to be
 
     @property
     def is_placed(self) -> bool:
@@ -121,6 +130,10 @@ class PlacedTasks:
         if len(points) > MAX_DENSE:
             return placed_covariance(self.apart, self.share, points, decay).weaken(strength)
         return DenseCovariance(_table(self._together, self.positions.distances(), strength, decay))
+
+    def belief(self, sharing: Sharing) -> StructureBelief:
+        numbers = (self.unit, sharing.strength, sharing.decay, self.positions.edge)
+        return StructureBelief(self.share, self.apart, *torch.tensor(numbers, dtype=torch.float64))
 
     def structure(self, sharing: Sharing, seed: int) -> TaskStructure:
         """One draw is a reading by its probability, strength and decay by theirs, and distances as other rows of the
@@ -170,7 +183,7 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> Structur
     if relatedness == "most probable":
         share = F.one_hot(share.argmax(), len(share)).double()
     apart = torch.stack([reading.of_all(known, rows.n_tasks).apart for reading in readings])
-    return PlacedTasks(positions, apart, share, turns)
+    return PlacedTasks(positions, apart, share, turns, math.exp(float(readings[-1].numbers[0])))
 
 
 def _some_tasks(rows: Rows, seed: int, turns: Tensor) -> tuple[Rows, Tensor]:

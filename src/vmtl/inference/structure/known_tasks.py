@@ -1,0 +1,113 @@
+"""What a fitted model keeps of its training rows, so that a task can be added or recognised without them.
+
+Means of classes, counts and a few numbers per task; no row can be read off them where a class has more than one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from vmtl.data.rows import Rows
+from vmtl.inference.structure.class_means import ClassCells, ClassMeans
+
+Part = TypeVar("Part", "StructureBelief", "ExactEvidence")
+
+
+@dataclass(frozen=True)
+class StructureBelief:
+    """What B is made of, so that the row of another task follows."""
+
+    share: Tensor  # (R,) the probabilities of the readings: as the tasks lie, and some apart
+    apart: Tensor  # (R, T) o_t
+    unit: Tensor  # () e, in units of which o_t is believed to be
+    strength: Tensor  # () m
+    decay: Tensor  # () gamma
+    edge: Tensor  # () how large an eigenvalue of pure noise may be, in positions
+
+    def correlations(self, distances: Tensor, apart: float = 0.0) -> Tensor:
+        """(..., T) b_i = m exp(-o - o_i - gamma d_i) of a task at squared distances d (..., T), the average of the
+        readings; o = ``apart``."""
+        together = math.exp(-apart) * (self.share @ torch.exp(-self.apart))  # (T,)
+        return self.strength * together * torch.exp(-self.decay * distances)
+
+    def append(self, apart: float) -> StructureBelief:
+        """The same with one more task, which keeps so much to itself under every reading."""
+        return replace(self, apart=torch.cat([self.apart, torch.full_like(self.apart[:, :1], apart)], 1))
+
+
+@dataclass(frozen=True)
+class ExactEvidence:
+    """What the exact posterior was found from."""
+
+    outputs: Tensor  # (4,) s, tau and A of the prior of the outputs, and the deviation of a regression's noise
+    told: Tensor  # (T, K + 1) what the rows of each task tell about each weight of [z; 1]
+    errors: Tensor  # (T, 2) sum of squared left-out errors and number of rows, of a regression
+
+    def append(self, told: Tensor, errors: Tensor) -> ExactEvidence:
+        """The same with one more task: (K + 1,), (2,)."""
+        return replace(self, told=torch.cat([self.told, told[None]]), errors=torch.cat([self.errors, errors[None]]))
+
+    def merge(self, task: int, told: Tensor, errors: Tensor) -> ExactEvidence:
+        """The same with more rows of a task."""
+        total = replace(self, told=self.told.clone(), errors=self.errors.clone())
+        total.told[task] += told
+        total.errors[task] += errors
+        return total
+
+
+@dataclass(frozen=True)
+class KnownTasks:
+    """All that is kept; what a fit does not have is None."""
+
+    classes: ClassMeans
+    target_scale: Tensor  # () deviation of a regression's targets within tasks
+    belief: StructureBelief | None = None
+    exact: ExactEvidence | None = None
+
+    @classmethod
+    def of(cls, rows: Rows) -> KnownTasks:
+        """Of rows with their representations as x."""
+        rows = rows.cpu()
+        cells = ClassCells.of(rows)
+        scale = torch.tensor(cells.target_scale, dtype=torch.float64)
+        return cls(cells.class_means(rows.x.double()), scale)
+
+    def class_means(self, rows: Rows) -> ClassMeans:
+        """The same of the rows of one further task."""
+        cells = ClassCells.of(rows, float(self.target_scale))
+        return cells.class_means(rows.x.double(), self.classes.variance.mean())
+
+    def to_tensors(self) -> dict[str, Tensor]:
+        parts = (self.classes, self.belief, self.exact)
+        named = {name: value for part in parts if part is not None for name, value in vars(part).items()}
+        return {**named, "target_scale": self.target_scale}
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, Tensor], n_tasks: int) -> KnownTasks:
+        """What ``to_tensors`` gave, or a ValueError that says what is wrong with it."""
+        known = cls(
+            ClassMeans(**{field.name: tensors[field.name] for field in fields(ClassMeans)}),
+            tensors["target_scale"],
+            _part(StructureBelief, tensors),
+            _part(ExactEvidence, tensors),
+        )
+        of_tasks = [*vars(known.classes).values()]
+        if known.belief is not None:
+            of_tasks.append(known.belief.apart.T)
+        if known.exact is not None:
+            of_tasks += [known.exact.told, known.exact.errors]
+        if any(len(value) != n_tasks for value in of_tasks):
+            raise ValueError("what is kept of the tasks does not have one entry per task")
+        if not all(bool(value.isfinite().all()) for value in tensors.values()):
+            raise ValueError("what is kept of the tasks is not finite")
+        return known
+
+
+def _part(kind: type[Part], tensors: dict[str, Tensor]) -> Part | None:
+    names = [field.name for field in fields(kind)]
+    return kind(**{name: tensors[name] for name in names}) if names[0] in tensors else None

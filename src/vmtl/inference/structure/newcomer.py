@@ -1,0 +1,126 @@
+"""Where another task lies among those that are known, and what that says about its weights.
+
+Known tasks stay where they are. The squared distances d of the newcomer to them give its coordinates by the formula
+of Gower (1968), axis by axis with the shrinkage that the fit found for that axis,
+
+    p_q = a_q / l_q  sum_i v_iq (r_i - d_i) / 2
+
+where v_q = an axis of unit length (T,), a_q^2 = its eigenvalue without noise, l_q = with noise, r_i = the mean squared
+distance of task i to all known ones. What is left of its distance beyond all axes, if more than noise, is an axis of
+its own, on which all others are at 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from vmtl.data.rows import Rows
+from vmtl.inference.structure.class_means import ClassMeans
+from vmtl.inference.structure.known_tasks import KnownTasks
+from vmtl.inference.structure.mixing_weights import conditional, covariance_of
+from vmtl.inference.structure.positions import n_draws_of, squared_distances
+from vmtl.model.mixing import MAX_TASKS, TaskStructure
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The known tasks as a newcomer sees them."""
+
+    known: ClassMeans
+    points: Tensor  # (T, Q)
+    edge: float  # how large an eigenvalue of pure noise may be
+    unit: Tensor  # () the variance within classes, in which squared distances are measured
+
+    @cached_property
+    def among(self) -> Tensor:
+        """(T, T) squared distances of the known tasks, noise taken out but not shrunk."""
+        return (self.known.distances(self.known) / self.unit).fill_diagonal_(0)
+
+    def place(self, new: ClassMeans) -> Tensor:
+        """(T + 1, Q or Q + 1) the points with the newcomer as the last."""
+        distance = new.distances(self.known)[0] / self.unit  # (T,) d
+        mean = self.among.mean(-1)  # r
+        length = self.points.norm(dim=0).clamp_min(1e-12)  # (Q,) a
+        axes = self.points / length  # (T, Q) v
+        eigenvalue = -0.5 * ((axes.T @ self.among) * axes.T).sum(-1)  # (Q,) l; axes are centred
+        eigenvalue = torch.maximum(eigenvalue, length.square())
+        inner = axes.T @ (mean - distance) / 2
+        along = inner * length / eigenvalue
+        beyond = float(distance.mean() - mean.mean() / 2 - (inner.square() / eigenvalue).sum())
+        edge = self.edge * self._noise_ratio(new)
+        points = torch.cat([self.points, along[None]])
+        if beyond <= edge:
+            return points
+        height = torch.zeros_like(points[:, :1])
+        height[-1] = (beyond**2 - edge**2) ** 0.25
+        return torch.cat([points, height], 1)
+
+    def _noise_ratio(self, new: ClassMeans) -> float:
+        """The noise of a distance to the newcomer in units of that between known tasks."""
+        known = float((1 / self.known.counts.sum(-1).clamp_min(1)).mean())
+        return (float(1 / new.counts.sum().clamp_min(1)) + known) / (2 * known)
+
+
+def distances_of(points: Tensor) -> Tensor:
+    """(T, T) squared distances of points (T, Q)."""
+    return squared_distances(points @ points.T)
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """Labelled rows of one further task among the known ones; many of them are compared by their shifts alone."""
+
+    rows: Rows
+    known: KnownTasks
+    points: Tensor  # (T, Q) of the known tasks
+    are_many: bool
+
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        assert self.known.belief is not None
+        classes = self._seen(self.known.classes)
+        return Surroundings(classes, self.points, float(self.known.belief.edge), classes.unit())
+
+    def place(self, rows: Rows | None = None) -> Tensor:
+        """(T + 1, Q or Q + 1) the points with the newcomer as the last, by all its rows or by these."""
+        return self.surroundings.place(self._seen(self.known.class_means(self.rows if rows is None else rows)))
+
+    def draws(self, seed: int) -> Tensor:
+        """(S, T + 1, T + 1) squared distances as other rows of the newcomer might have shown them."""
+        n_draws, n_rows = n_draws_of(len(self.points)), len(self.rows.y)
+        drawn = torch.randint(n_rows, (n_draws, n_rows), generator=torch.Generator().manual_seed(seed))
+        return torch.stack([distances_of(self.place(self.rows.take(draw))) for draw in drawn])
+
+    def _seen(self, means: ClassMeans) -> ClassMeans:
+        return means.shifts(self.known.classes, self.rows.is_classification) if self.are_many else means
+
+
+def resembling_weights(
+    known: KnownTasks, structure: TaskStructure | None, new: ClassMeans, is_classification: bool
+) -> Tensor:
+    """(T,) how much each known task says about one of which only representations are known; they sum to 1.
+
+    Where the fit knows how much positions matter, the mixing weights of Eq. 6 that B gives the newcomer; else, and of
+    thousands of tasks, the softmax of minus its squared distances, as beta.
+    """
+    plain = known.classes.without_classes(is_classification)
+    covariance = None if structure is None else covariance_of(structure)
+    points = None if structure is None else structure.positions
+    if known.belief is None or covariance is None or points is None or len(points) > MAX_TASKS:
+        return (-new.distances(plain)[0] / plain.unit()).softmax(0)
+    # without labels nothing is known of directions of its own; the unit is that in which the fit knows distances
+    around = Surroundings(plain, points, math.inf, known.classes.unit())
+    row = known.belief.correlations(distances_to_last(around.place(new)))
+    wider = covariance.with_task(row)
+    alpha, _, _ = conditional(wider.between(torch.arange(wider.n_tasks)))
+    return alpha[-1, :-1]
+
+
+def distances_to_last(points: Tensor) -> Tensor:
+    """(T,) squared distances of the last of points (T + 1, Q) to the others."""
+    return (points[:-1] - points[-1]).square().sum(-1)

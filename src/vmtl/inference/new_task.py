@@ -32,6 +32,7 @@ from vmtl.inference.structure.covariance import TaskCovariance, alike
 from vmtl.inference.structure.known_tasks import ExactEvidence, KnownTasks, StructureBelief
 from vmtl.inference.structure.mixing_weights import covariance_of, structure_of
 from vmtl.inference.structure.newcomer import Newcomer, distances_to_last
+from vmtl.inference.structure.positions import compares_classes
 from vmtl.inference.structure.wider_structure import wider_structure
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
@@ -138,7 +139,8 @@ class _Extension:
         if belief is None or structure is None or structure.positions is None:  # all are alike
             wider = alike(n_tasks + 1, self.covariance.correlation)
             return wider, None if structure is None else structure_of(wider), None
-        newcomer = Newcomer(self.rows, self.known, structure.positions, are_many=structure.factor is not None)
+        by_class = compares_classes(len(structure.positions), self.rows.is_classification)
+        newcomer = Newcomer(self.rows, self.known, structure.positions, by_class)
         points = newcomer.place()
         near = distances_to_last(points)
         apart = self.apart(belief.correlations(near), seed)

@@ -124,8 +124,12 @@ def test_a_class_that_only_one_of_two_tasks_has_does_not_count() -> None:
     assert float(after[0, 2]) > float(before[0, 2]) + 10
 
 
-def test_a_regression_whose_slopes_differ_is_seen() -> None:
-    positions = infer_positions(regression([1.0, 1.0, 1.0, -1.0, -1.0, -1.0], 30), 0)
+def test_a_regression_is_seen_by_where_its_rows_lie_and_not_by_its_slopes() -> None:
+    """Slopes are what the weights say: positions that knew them would explain the same targets twice."""
+    slopes = regression([1.0, 1.0, 1.0, -1.0, -1.0, -1.0], 30)
+    assert infer_positions(slopes, 0).points.shape == (6, 0)
+    moved = replace(slopes, x=slopes.x + 2.0 * (slopes.task >= 3)[:, None])
+    positions = infer_positions(moved, 0)
     distances = positions.distances()
     assert positions.points.shape == (6, 1)
     assert distances[:3, 3:].min() > 4 * max(distances[:3, :3].max(), distances[3:, 3:].max())

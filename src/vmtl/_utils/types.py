@@ -16,6 +16,8 @@ Array = npt.NDArray[Any]
 MatrixLike: TypeAlias = "npt.ArrayLike | pd.DataFrame | sparse.spmatrix | sparse.sparray"
 #: One value per row as users have them: targets, tasks, weights.
 VectorLike: TypeAlias = "npt.ArrayLike | pd.Series"
+#: What a user passed, before it is known to be anything.
+Unchecked: TypeAlias = Any
 
 
 class AutogradContext(Protocol):

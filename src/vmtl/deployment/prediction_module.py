@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from vmtl.data.preprocessing import TablePreprocessor
-from vmtl.estimators.inputs import LARGEST
+from vmtl.estimators.inputs.feature_table import LARGEST
 from vmtl.estimators.parameters import DTYPES
 from vmtl.inference.features.candidate_kernels import CANDIDATES, evaluate_kernels
 from vmtl.inference.features.kernel_map import KernelMap

@@ -20,15 +20,16 @@ from vmtl._utils.threads import threads
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.estimators.adding import AddingMixin
-from vmtl.estimators.fitted_attributes import FittedAttributesMixin
-from vmtl.estimators.guarantees import GuaranteesMixin
-from vmtl.estimators.inputs import check_prediction, encode_tasks, unique_tasks
+from vmtl.estimators.inputs.feature_table import check_prediction
+from vmtl.estimators.inputs.task_labels import encode_tasks, unique_tasks
+from vmtl.estimators.inputs.unknown_tasks import RowTasks
+from vmtl.estimators.mixins.adding import AddingMixin
+from vmtl.estimators.mixins.fitted_attributes import FittedAttributesMixin
+from vmtl.estimators.mixins.guarantees import GuaranteesMixin
+from vmtl.estimators.mixins.saving import SavingMixin
+from vmtl.estimators.mixins.scoring import ScoringMixin
+from vmtl.estimators.mixins.suggesting import SuggestingMixin
 from vmtl.estimators.parameters import DTYPES
-from vmtl.estimators.saving import SavingMixin
-from vmtl.estimators.scoring import ScoringMixin
-from vmtl.estimators.suggesting import SuggestingMixin
-from vmtl.estimators.unknown_tasks import RowTasks
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.prediction import Predictor
 from vmtl.inference.strategy import fit

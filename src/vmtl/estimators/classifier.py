@@ -14,10 +14,10 @@ from sklearn.utils.validation import column_or_1d
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
-from vmtl.estimators.guarantees import CalibrationRows
-from vmtl.estimators.inputs import check_classes, check_labels
-from vmtl.estimators.scoring import CLASS_METRICS, class_numbers, metric_named
-from vmtl.estimators.unknown_tasks import RowTasks
+from vmtl.estimators.inputs.targets import check_classes, check_labels, class_numbers
+from vmtl.estimators.inputs.unknown_tasks import RowTasks
+from vmtl.estimators.metrics.metric_names import CLASS_METRICS, metric_named
+from vmtl.estimators.mixins.guarantees import CalibrationRows
 from vmtl.inference.prediction import ClassPrediction, Probabilities
 
 if TYPE_CHECKING:

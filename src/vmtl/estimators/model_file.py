@@ -14,7 +14,6 @@ from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.config.settings import Settings
 from vmtl.data.preprocessing import TablePreprocessor
-from vmtl.estimators.inputs import label_to_json
 from vmtl.inference.fitted import from_file
 from vmtl.methods import BUILT_IN, METHODS, UnknownMethodError, get_method, method_id
 from vmtl.model.method import MODEL_CHOICES
@@ -162,3 +161,11 @@ def _try_out(estimator: BaseMultiTask) -> None:
         raise ValueError(f"{draws} random numbers per prediction")
     estimator._predictor = estimator._make_predictor(estimator._fitted)
     estimator._predictor.features(np.zeros((1, estimator.n_features_in_)), np.zeros(1, dtype=np.int64))
+
+
+def label_to_json(value: object) -> str | int | float | bool:
+    """A label as JSON can hold it, or an error."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str | int | float | bool):
+        return value
+    raise ValueError(f"A model file holds labels that are text or numbers; {value!r} is {type(value).__name__}.")

@@ -11,10 +11,10 @@ from sklearn.metrics import r2_score
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
-from vmtl.estimators.guarantees import CalibrationRows
-from vmtl.estimators.inputs import check_targets
-from vmtl.estimators.scoring import REAL_METRICS, metric_named
-from vmtl.estimators.unknown_tasks import RowTasks
+from vmtl.estimators.inputs.targets import check_targets
+from vmtl.estimators.inputs.unknown_tasks import RowTasks
+from vmtl.estimators.metrics.metric_names import REAL_METRICS, metric_named
+from vmtl.estimators.mixins.guarantees import CalibrationRows
 from vmtl.inference.prediction import RealPrediction
 
 if TYPE_CHECKING:

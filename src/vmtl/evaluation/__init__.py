@@ -1,6 +1,6 @@
 """What predictions are worth: scores, intervals, and the same rows learned in other ways."""
 
-from vmtl.estimators.class_metrics import (
+from vmtl.estimators.metrics.class_metrics import (
     accuracy,
     auc,
     balanced_accuracy,
@@ -13,7 +13,7 @@ from vmtl.estimators.class_metrics import (
     per_task,
     unseen_class_scores,
 )
-from vmtl.estimators.real_metrics import coverage, gaussian_nll, mae, nmse, r2, real_scores, rmse
+from vmtl.estimators.metrics.real_metrics import coverage, gaussian_nll, mae, nmse, r2, real_scores, rmse
 from vmtl.evaluation.comparison import Gain, Labelled, compare, count_repeated, gains, lead, names_to_compare
 from vmtl.evaluation.decisions import Costs, Decision, curves, decide
 from vmtl.evaluation.evidence import Evidence, gather, perfect_ece

@@ -10,9 +10,10 @@ import numpy as np
 
 from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array, MatrixLike, VectorLike
-from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor, class_metrics, real_metrics
-from vmtl.estimators.inputs import task_values, unique_tasks
-from vmtl.estimators.real_metrics import COVERAGE
+from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+from vmtl.estimators.inputs.task_labels import task_values, unique_tasks
+from vmtl.estimators.metrics import class_metrics, real_metrics
+from vmtl.estimators.metrics.real_metrics import COVERAGE
 from vmtl.evaluation.intervals import Interval, of_root_mean, of_share
 
 

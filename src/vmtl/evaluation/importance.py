@@ -13,9 +13,8 @@ from scipy.stats import norm
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.estimators.inputs import check_targets
-from vmtl.estimators.scoring import class_numbers
-from vmtl.estimators.unknown_tasks import RowTasks
+from vmtl.estimators.inputs.targets import check_targets, class_numbers
+from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.evaluation.intervals import Interval, of_mean
 
 if TYPE_CHECKING:

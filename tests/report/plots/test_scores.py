@@ -47,7 +47,7 @@ def test_gains_are_sorted_and_many_are_cut() -> None:
 
 
 def test_reliability_bins_are_those_of_the_calibration_error(class_case: Case) -> None:
-    from vmtl.estimators.class_metrics import ece
+    from vmtl.estimators.metrics.class_metrics import ece
 
     y, p = class_case.evidence.y, class_case.evidence.p
     assert p is not None

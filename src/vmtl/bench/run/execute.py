@@ -21,8 +21,8 @@ from vmtl.bench.run.records import Record
 from vmtl.data.problem import Problem
 from vmtl.data.subsampling import evenly_spaced
 from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator, MultiTaskRegressor
-from vmtl.estimators.class_metrics import accuracy, class_scores, per_task
-from vmtl.estimators.real_metrics import real_scores
+from vmtl.estimators.metrics.class_metrics import accuracy, class_scores, per_task
+from vmtl.estimators.metrics.real_metrics import real_scores
 from vmtl.evaluation.references import REFERENCES, fit_reference
 from vmtl.inference.variational.training import DivergenceError
 

@@ -99,7 +99,7 @@ def about_leaks(problem: Problem, visible: bool) -> Iterator[str]:
     """Sentences on columns that predict the target alone."""
     from vmtl._utils.progress_bar import progress_bar
     from vmtl.data.leaks import find_leaks
-    from vmtl.estimators.inputs import as_table
+    from vmtl.estimators.inputs.feature_table import as_table
 
     n_columns = problem.X.shape[1]
     with progress_bar("Columns", n_columns, visible=visible and n_columns > MANY_COLUMNS) as show:

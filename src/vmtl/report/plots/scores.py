@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import norm
 
 from vmtl._utils.types import Array
-from vmtl.estimators.class_metrics import ECE_BINS, ece
+from vmtl.estimators.metrics.class_metrics import ECE_BINS, ece
 from vmtl.evaluation.comparison import ALONE, POOLED, Gain
 from vmtl.evaluation.evidence import Evidence, perfect_ece
 from vmtl.evaluation.intervals import Interval

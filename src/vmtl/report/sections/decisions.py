@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from vmtl.estimators.class_metrics import auc
+from vmtl.estimators.metrics.class_metrics import auc
 from vmtl.evaluation.decisions import Costs, Decision, decide, event_of
 from vmtl.evaluation.evidence import Evidence
 from vmtl.report.plots.decisions import is_binary, plot_precision_recall, plot_roc, thin_curves

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from vmtl._utils.messages import counted, first_few
 from vmtl.estimators.base import BaseMultiTask
-from vmtl.estimators.real_metrics import COVERAGE
+from vmtl.estimators.metrics.real_metrics import COVERAGE
 from vmtl.evaluation.comparison import ALONE, gains, lead
 from vmtl.evaluation.evidence import Evidence
 from vmtl.evaluation.intervals import LEVEL, of_share

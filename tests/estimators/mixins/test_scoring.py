@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, mean_absolute_error, roc_auc_score
 
 from helpers.report_models import Case
-from vmtl.estimators.scoring import CLASS_METRICS, REAL_METRICS
+from vmtl.estimators.metrics.metric_names import CLASS_METRICS, REAL_METRICS
 
 
 def test_every_metric_has_a_score_per_task(class_case: Case, real_case: Case) -> None:

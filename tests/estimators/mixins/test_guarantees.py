@@ -119,7 +119,7 @@ def test_what_cannot_be_promised_is_one_sentence(real_case: Case, class_case: Ca
 
 
 def test_files_of_the_first_version_load_and_say_what_they_lack() -> None:
-    folder = Path(__file__).parents[1] / "reliability" / "models-0.1.0"
+    folder = Path(__file__).parents[2] / "reliability" / "models-0.1.0"
     model = MultiTaskRegressor.load(folder / "regressor.vmtl")
     assert not model.has_left_out_scores()
     with pytest.raises(ValueError, match="no left-out predictions"):

@@ -12,8 +12,8 @@ from vmtl._utils.messages import counted, did_you_mean, quoted
 from vmtl._utils.progress_bar import progress_bar
 from vmtl._utils.threads import threads
 from vmtl._utils.types import Array, MatrixLike, VectorLike
-from vmtl.estimators.inputs import encode_tasks
-from vmtl.estimators.validation import InputValidationMixin
+from vmtl.estimators.inputs.task_labels import encode_tasks
+from vmtl.estimators.inputs.validation import InputValidationMixin
 from vmtl.inference.prediction import Predictor
 from vmtl.inference.suggestion import Pools, choose, make_pools
 

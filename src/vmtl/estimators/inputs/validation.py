@@ -11,20 +11,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vmtl._utils.threads import threads
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.data.preprocessing import TablePreprocessor
-from vmtl.estimators.inputs import (
+from vmtl.estimators.inputs.feature_table import (
     as_table,
     check_kind,
-    check_no_empty_task,
     check_range,
     column_or_error,
-    encode_tasks,
     needs_table,
     row_slices,
     take_rows,
-    task_values,
 )
+from vmtl.estimators.inputs.task_labels import check_no_empty_task, encode_tasks, task_values
+from vmtl.estimators.inputs.unknown_tasks import Representations, RowTasks, Strangers
 from vmtl.estimators.parameters import Parameters
-from vmtl.estimators.unknown_tasks import Representations, RowTasks, Strangers
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.prediction import Predictor
 

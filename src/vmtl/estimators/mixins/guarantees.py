@@ -9,8 +9,8 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
-from vmtl.estimators.inputs import encode_tasks
-from vmtl.estimators.validation import InputValidationMixin
+from vmtl.estimators.inputs.task_labels import encode_tasks
+from vmtl.estimators.inputs.validation import InputValidationMixin
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.left_out import LeftOutScores
 

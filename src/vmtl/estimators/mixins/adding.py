@@ -12,8 +12,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from vmtl._utils.threads import threads
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.data.rows import Rows
-from vmtl.estimators.inputs import task_values
-from vmtl.estimators.validation import InputValidationMixin
+from vmtl.estimators.inputs.task_labels import task_values
+from vmtl.estimators.inputs.validation import InputValidationMixin
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.new_task import add_rows, why_not
 from vmtl.inference.prediction import Predictor

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.three_tasks import REAL, TASK, UNIT, X, Y
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.estimators import inputs
+from vmtl.estimators.inputs import feature_table
 from vmtl.evaluation import column_importance
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
@@ -62,7 +62,7 @@ def test_it_depends_on_the_rows_of_the_call_and_not_on_how_they_are_cut(
     x, _, task = two_groups(2)
     rows, names = np.tile(x[task == 0], (60, 1)), np.full(60 * 25, "new")  # more than one part of 1024 rows
     whole = similar.predict_proba(rows, tasks=names)
-    monkeypatch.setattr(inputs, "PART_CELLS", 4)
+    monkeypatch.setattr(feature_table, "PART_CELLS", 4)
     np.testing.assert_array_equal(similar.predict_proba(rows, tasks=names), whole)
     few = similar.unknown_task_weights(x[task == 0][:1], tasks=["new"])
     many = similar.unknown_task_weights(x[task == 0], tasks=["new"] * 25)
@@ -107,7 +107,7 @@ def test_without_one_representation_it_is_refused() -> None:
     model = MultiTaskClassifier("stl", unknown_task="similar", random_state=0).fit(X, Y, tasks=TASK)
     with pytest.raises(ValueError, match="unknown_task='similar' compares representations"):
         model.predict(X[:2], tasks=["east"] * 2)
-    early = MultiTaskClassifier.load(Path(__file__).parents[1] / "reliability" / "models-0.1.0" / "classifier.vmtl")
+    early = MultiTaskClassifier.load(Path(__file__).parents[2] / "reliability" / "models-0.1.0" / "classifier.vmtl")
     early.set_params(unknown_task="similar")
     with pytest.raises(ValueError, match="its file is of an earlier version"):
         early.predict(np.zeros((1, early.n_features_in_)), tasks=["nowhere"])

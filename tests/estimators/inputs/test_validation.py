@@ -9,7 +9,7 @@ from scipy import sparse
 
 from helpers.toys import toy
 from vmtl import MultiTaskClassifier
-from vmtl.estimators import inputs
+from vmtl.estimators.inputs import feature_table
 
 DATA = toy([8, 9, 7], classes=3)
 
@@ -32,8 +32,8 @@ def test_parts_are_put_together_in_order(kind: type, monkeypatch: pytest.MonkeyP
     tasks = np.tile(DATA.task, 100)
     model = fitted(kind(np.asarray(DATA.X, dtype=np.float64)))
     whole = model.predict_proba(kind(X), tasks=tasks)
-    monkeypatch.setattr(inputs, "PART_CELLS", 1)
-    assert len(inputs.row_slices(X)) > 1
+    monkeypatch.setattr(feature_table, "PART_CELLS", 1)
+    assert len(feature_table.row_slices(X)) > 1
     # A probability is promised to 1e-5, wherever its row stands.
     np.testing.assert_allclose(model.predict_proba(kind(X), tasks=tasks), whole, rtol=0, atol=1e-5)
 
@@ -54,3 +54,8 @@ def test_the_task_column_is_no_feature() -> None:
     model = MultiTaskClassifier("bmtl", encoder="linear", max_steps=5, task_column="site").fit(table, DATA.y)
     assert "site" not in model.feature_names_in_
     np.testing.assert_array_equal(model.predict(table), model.predict(table.drop(columns="site"), tasks=DATA.task))
+
+
+def test_wrong_number_of_features() -> None:
+    with pytest.raises(ValueError, match="X has 5 features, but MultiTaskClassifier is expecting 6 features"):
+        fitted(DATA.X).predict(DATA.X[:, :5], tasks=DATA.task)

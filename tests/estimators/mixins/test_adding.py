@@ -220,7 +220,7 @@ def test_two_tasks_and_tasks_that_share_nothing_get_a_third(method: str, n_tasks
 
 
 def test_an_early_file_cannot_be_extended_and_says_so() -> None:
-    folder = Path(__file__).parents[1] / "reliability" / "models-0.1.0"
+    folder = Path(__file__).parents[2] / "reliability" / "models-0.1.0"
     model = MultiTaskClassifier.load(folder / "classifier.vmtl")
     with pytest.raises(ValueError, match="its file is of a version that did not keep"):
         model.add_task(np.zeros((2, model.n_features_in_)), model.classes_[:2], task="east")

@@ -1,0 +1,1 @@
+"""What predictions are worth: functions of targets and predictions, and their names."""

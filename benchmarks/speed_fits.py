@@ -59,11 +59,11 @@ def likelihood_lost(n_rows: int, n_tasks: int, threads: int, n_new: int = 5_000)
     X, y, tasks = table(n_rows + n_new, n_tasks)
     seen, new = slice(n_rows), slice(n_rows, None)
     losses = []
-    limits = structure_posterior.MAX_ROWS, weight_prior.MAX_ROWS
+    limits = structure_posterior.TARGET_ROWS, weight_prior.SCALE_ROWS
     for of_structure, of_scales, of_tables in ((n_rows, n_rows, n_rows), (*limits, 0)):
         with (
-            patch.object(structure_posterior, "MAX_ROWS", of_structure),
-            patch.multiple(weight_prior, MAX_ROWS=of_scales, MAX_DUAL_ROWS=of_tables),
+            patch.object(structure_posterior, "TARGET_ROWS", of_structure),
+            patch.multiple(weight_prior, SCALE_ROWS=of_scales, MAX_DUAL_ROWS=of_tables),
         ):
             model = MultiTaskClassifier(random_state=0, n_threads=threads).fit(X[seen], y[seen], tasks=tasks[seen])
         losses.append(log_loss(y[new], model.predict_proba(X[new], tasks=tasks[new])))

@@ -25,7 +25,7 @@ MANY_X = RNG.normal(size=(6000, 4))
 MANY_Y = MANY_X[:, 0] - MANY_X[:, 1] + 0.5 * RNG.normal(size=1200)[MANY_TASKS] + 0.5 * RNG.normal(size=6000)
 
 #: More than scales are inferred on, so that a table of all pairs and iterations are both possible.
-N_ROWS = weight_prior.MAX_ROWS + 200
+N_ROWS = weight_prior.SCALE_ROWS + 200
 
 
 @pytest.fixture(scope="module", params=[MultiTaskClassifier, MultiTaskRegressor])

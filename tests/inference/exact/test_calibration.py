@@ -108,7 +108,7 @@ def test_of_many_rows_none_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = toy([12, 9, 10], classes=3, spread=1.5).rows()
     model = build("vmtl", rows, replace(SMALL, encoder="linear", sharing=None))
     before = TrainingMoments.of(model, rows)
-    monkeypatch.setattr(calibration, "MAX_ROWS", 30)
+    monkeypatch.setattr(calibration, "MAX_LEFT_OUT", 30)
     monkeypatch.setattr(calibration, "leave_one_out_logits", None)
     factors = calibrate_classifier(model, rows, PRIOR, before)
     assert factors.log_width == TYPICAL_WIDTH

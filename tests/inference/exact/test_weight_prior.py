@@ -62,7 +62,7 @@ def test_few_rows_are_averaged_over_scales_and_more_are_solved_in_their_middle(
     rows = make_rows(classes)
     whole = infer_prior(rows, ASSUMED, "averaged", 0)
     torch.testing.assert_close(solve(rows, whole).weights, whole.scales.solution().weights)
-    monkeypatch.setattr(weight_prior, "MAX_ROWS", 30)
+    monkeypatch.setattr(weight_prior, "SCALE_ROWS", 30)
     monkeypatch.setattr(weight_prior, "MAX_CUBE", 3 * 30.5**3)
     some = infer_prior(rows, ASSUMED, "averaged", 0)
     assert len(some.scales.dual.y) == 30
@@ -86,7 +86,7 @@ def test_many_classes_are_iterated_sooner(monkeypatch: pytest.MonkeyPatch) -> No
     original = weight_prior.solve_iteratively
     monkeypatch.setattr(weight_prior, "solve_iteratively", lambda *rest: asked.append(1) or original(*rest))
     monkeypatch.setattr(weight_prior, "MAX_LOGITS", 3 * 48**2 - 1)
-    monkeypatch.setattr(weight_prior, "MAX_ROWS", 30)
+    monkeypatch.setattr(weight_prior, "SCALE_ROWS", 30)
     monkeypatch.setattr(weight_prior, "MAX_CUBE", 3 * 30.5**3)
     for classes, iterated in ((0, 0), (2, 0), (3, 1)):
         asked.clear()

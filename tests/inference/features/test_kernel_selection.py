@@ -60,7 +60,7 @@ def test_tables_of_mixed_units_are_standardised_and_pixels_are_not():
 @pytest.mark.parametrize("classes", [0, 3])
 def test_what_few_rows_found_is_improved_on_more(classes, monkeypatch):
     """With more rows than are compared, the climb goes on over more of them and ends where they score better."""
-    monkeypatch.setattr(kernel_selection, "MAX_ROWS", 30)
+    monkeypatch.setattr(kernel_selection, "COMPARED_ROWS", 30)
     monkeypatch.setattr(kernel_selection, "MORE_ROWS", 100)
     rows = toy([40, 40, 40], classes=classes).rows()
     few, seen = rows.take(subsample_rows(rows, 30, 0)), []

@@ -27,7 +27,7 @@ MAX_NEUTRAL = 0.7
 #: Logs of the factors that are tried for the width of q(w); the belief about them is N(0, 1).
 WIDTHS = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
 #: Most rows that are left out one by one, and the log of the width's factor where there are more.
-MAX_ROWS, TYPICAL_WIDTH = 2000, -1.0
+MAX_LEFT_OUT, TYPICAL_WIDTH = 2000, -1.0
 #: A row's own part in its prediction at most.
 MAX_LEVERAGE = 0.9
 #: Noise is at least this part of a task's error variance.
@@ -40,7 +40,7 @@ class Calibration:
 
     log_scale: float
     log_width: float
-    left_out: Tensor  # (n, C) probabilities with these factors; up to MAX_ROWS each row without itself
+    left_out: Tensor  # (n, C) probabilities with these factors; up to MAX_LEFT_OUT each row without itself
 
 
 @torch.no_grad()
@@ -49,7 +49,7 @@ def calibrate_classifier(model: Model, rows: Rows, prior: OutputPrior, moments: 
 
     Of many rows none is left out: the mode has the confidence that it has.
     """
-    if len(rows.y) > MAX_ROWS:
+    if len(rows.y) > MAX_LEFT_OUT:
         variance = _shrinkage(moments, TYPICAL_WIDTH)
         log_scale = _neutral_factor(moments.mean, variance)
         seen = _integrated(moments.mean, variance, log_scale).softmax(-1)
@@ -61,7 +61,7 @@ def calibrate_classifier(model: Model, rows: Rows, prior: OutputPrior, moments: 
 def calibrate_trained_classifier(model: Model, rows: Rows, prior: OutputPrior) -> Calibration:
     """The same of means that were trained on from the mode: widths were trained with them and stay."""
     moments = TrainingMoments.of(model, rows)
-    if len(rows.y) > MAX_ROWS:
+    if len(rows.y) > MAX_LEFT_OUT:
         return Calibration(0.0, 0.0, _integrated(moments.mean, SHRINKAGE * moments.variance, 0.0).softmax(-1))
     p = (moments.mean / (1 + SHRINKAGE * moments.variance).sqrt()).softmax(-1)
     return _apply(model, _best_factors(rows, prior, moments, p, (0.0,)))

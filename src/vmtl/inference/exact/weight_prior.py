@@ -22,7 +22,7 @@ from vmtl.inference.structure.structure_posterior import (
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows on which scales are inferred, of two classes or a regression; of more classes, rows cubed times classes.
-MAX_ROWS, MAX_CUBE = 700, 1.5e8
+SCALE_ROWS, MAX_CUBE = 700, 1.5e8
 #: Most rows with a table of all pairs, and rows squared times classes of more than two.
 MAX_DUAL_ROWS, MAX_LOGITS = 2000, 2e7
 
@@ -66,7 +66,7 @@ def infer_prior_under(covariance: TaskCovariance, rows: Rows, kernel: KernelSele
 def infer_scales_under(structure: StructurePosterior, rows: Rows, kernel: KernelSelection, seed: int) -> ScalePosterior:
     """The scales given who is like whom, from some of the rows."""
     rows = rows.cpu()
-    limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else MAX_ROWS
+    limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else SCALE_ROWS
     some = rows.take(subsample_rows(rows, limit, seed, structure.turns))
     # the kernel's noise is that of a row of weight 1, the scales' that of a row that counts as one
     start = kernel.signal_to_noise * (1.0 if rows.is_classification else rows.unit**0.5)

@@ -17,7 +17,7 @@ from vmtl.inference.features.kernel_map import name_shares
 from vmtl.inference.features.leave_one_out import CLASSES, LeaveOneOutScore
 
 #: Most rows on which everything is compared, and on which the best is then improved.
-MAX_ROWS, MORE_ROWS = 320, 700
+COMPARED_ROWS, MORE_ROWS = 320, 700
 #: Steps and first rate of the comparison, of the better of the two, and of the last one on more rows.
 STEPS, RATE = 15, 0.25
 NEXT_STEPS, NEXT_RATE = 20, 0.15
@@ -71,7 +71,7 @@ def select_kernel(rows: Rows, seed: int) -> KernelSelection:
     Both are followed on few of the raw rows; the better one goes on from there, last on more of them.
     """
     rows = rows.cpu()
-    few = rows.take(subsample_rows(rows, MAX_ROWS, seed))
+    few = rows.take(subsample_rows(rows, COMPARED_ROWS, seed))
     scores = {standardise: LeaveOneOutScore(few, standardise) for standardise in (False, True)}
     as_given, standardised = (_climb(score, STEPS, RATE) for score in scores.values())
     handicap = MIXED_UNITS if mixed_units(few.x) else 0.0

@@ -22,7 +22,7 @@ from torch.nn import functional as F
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.calibration import FACTOR_DEVIATION, FACTOR_RANGE, MAX_ROWS, calibrate_regression
+from vmtl.inference.exact.calibration import FACTOR_DEVIATION, FACTOR_RANGE, MAX_LEFT_OUT, calibrate_regression
 from vmtl.inference.exact.laplace import leave_one_out_logits
 from vmtl.inference.exact.output_prior import Dual, OutputPrior
 from vmtl.inference.exact.posterior import Solution
@@ -136,7 +136,7 @@ def calibrate(model: Model, rows: Rows, solved: Rows, prior: OutputPrior, soluti
     if not rows.is_classification:
         calibrate_regression(model, rows, solution.residuals, moments)
         return
-    if len(rows.y) > MAX_ROWS:
+    if len(rows.y) > MAX_LEFT_OUT:
         return
     dual, logits = Dual.of(solved), moments.mean  # (n, C)
     kernel = prior.kernel(dual.gram, dual.task)

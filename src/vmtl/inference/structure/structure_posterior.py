@@ -39,7 +39,7 @@ from vmtl.inference.structure.smooth_kernel import placed_covariance
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows whose targets are looked at; most whose representations are, or so many of each task.
-MAX_ROWS, POSITION_ROWS, TASK_ROWS = 500, 2000, 20
+TARGET_ROWS, POSITION_ROWS, TASK_ROWS = 500, 2000, 20
 #: Quantiles of the draws between which an interval lies: 90 % of them.
 INTERVAL = (0.05, 0.95)
 
@@ -188,7 +188,7 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> Structur
 
 def _some_tasks(rows: Rows, seed: int, turns: Tensor) -> tuple[Rows, Tensor]:
     """Rows whose targets are looked at, with their tasks numbered anew, and which tasks these are (K,)."""
-    some = rows.take(subsample_rows(rows, MAX_ROWS, seed, turns))
+    some = rows.take(subsample_rows(rows, TARGET_ROWS, seed, turns))
     known, task = some.task.unique(return_inverse=True)
     return replace(some, task=task, n_tasks=len(known)), known
 
@@ -200,7 +200,7 @@ def pair_by_pair(points: Tensor, seed: int) -> Tensor:
     """
     left = torch.randperm(len(points), generator=torch.Generator().manual_seed(seed))
     taken: list[int] = []
-    while len(left) > 1 and len(taken) < MAX_ROWS:  # more are never asked for
+    while len(left) > 1 and len(taken) < TARGET_ROWS:  # more are never asked for
         first, left = left[0], left[1:]
         nearest = int((points[left] - points[first]).square().sum(-1).argmin())
         taken += [int(first), int(left[nearest])]

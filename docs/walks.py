@@ -34,7 +34,7 @@ ENTER = Walk(
 EXACT = Walk(
     "Exact: the default",
     (
-        Step("Kernel, by left-out rows", "inference.features.kernel_selection.select_kernel"),
+        Step("Kernel, and which columns count", "inference.features.kernel_selection.select_kernel"),
         Step("Fixed features of it", "inference.recipes.steps.learn_features"),
         Step("Who is like whom; scales", "inference.exact.weight_prior.infer_prior"),
         Step("Model at these values", "inference.recipes.steps.build_model"),
@@ -46,7 +46,7 @@ EXACT = Walk(
 WARM_START = Walk(
     "WarmStart: other priors of w",
     (
-        Step("Kernel, by left-out rows", "inference.features.kernel_selection.select_kernel"),
+        Step("Kernel, and which columns count", "inference.features.kernel_selection.select_kernel"),
         Step("Fixed features of it", "inference.recipes.steps.learn_features"),
         Step("Who is like whom; scales", "inference.exact.weight_prior.infer_prior"),
         Step("Model at these values", "inference.recipes.steps.build_model"),
@@ -58,7 +58,7 @@ WARM_START = Walk(
 POINT = Walk(
     "Point: no posterior of w",
     (
-        Step("Kernel, by left-out rows", "inference.features.kernel_selection.select_kernel"),
+        Step("Kernel, and which columns count", "inference.features.kernel_selection.select_kernel"),
         Step("Fixed features of it", "inference.recipes.steps.learn_features"),
         Step("s0; tasks share nothing", "inference.exact.weight_prior.infer_prior"),
         Step("Model at these values", "inference.recipes.steps.build_model"),

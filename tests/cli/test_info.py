@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from helpers.tables import Run
+from vmtl.cli.info import unlike
 
 
 def test_info_says_who_learns_from_whom(run: Run, class_model: Path) -> None:
@@ -33,4 +34,14 @@ def test_info_says_what_was_inferred(run: Run, class_model: Path) -> None:
         assert f"{inferred[name]:.3f}" in shown
     first = max(inferred["kernel_shares"], key=inferred["kernel_shares"].get)
     assert f"{first} {inferred['kernel_shares'][first]:.2f}" in shown
+    assert len(inferred["relevance"]) > 3
+    assert "relevance " in shown
     assert [len(row) for row in inferred["structure"]["covariance"]] == [3] * 3
+
+
+def test_columns_that_count_unlike_the_others_are_named() -> None:
+    names = [f"column{d}" for d in range(9)]
+    told = unlike(names, (1.0, 3.0, 1.04, 0.2, 1.5, 1.4, 0.7, 1.3, 1.0))
+    assert told == "column3 0.20, column1 3.00, column4 1.50, column6 0.70, column5 1.40, 4 others nearer to 1"
+    assert unlike(names[:2], (1.01, 1.0)) == "all columns count alike"
+    assert unlike(names[:2], (2.0, 0.5)) == "column0 2.00, column1 0.50"

@@ -16,7 +16,6 @@ def shorten(patch: pytest.MonkeyPatch) -> None:
     """Fewer steps, draws and scales wherever something is inferred, until ``patch`` is undone."""
     patch.setattr(kernel_selection, "STEPS", 4)
     patch.setattr(kernel_selection, "NEXT_STEPS", 2)
-    patch.setattr(kernel_selection, "MORE_STEPS", 2)
     patch.setattr(readings, "STEPS", 3)
     patch.setattr(positions, "NOISE_DRAWS", 8)
     patch.setattr(scales, "MAX_POINTS", 3)

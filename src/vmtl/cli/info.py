@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from vmtl._utils.messages import first_few
@@ -11,9 +12,8 @@ from vmtl.cli._support.weights import show_structure
 
 if TYPE_CHECKING:
     from vmtl.estimators import MultiTaskEstimator
-    from vmtl.inference.hyperparameters import Hyperparameters
 
-MOST_ITEMS, MOST_KERNELS = 12, 4
+MOST_ITEMS, MOST_KERNELS, MOST_COLUMNS = 12, 4, 5
 #: Parts of the document that are not facts of one line.
 APART = ("settings", "hyperparameters", "alpha", "beta", "sharing", "finding")
 
@@ -29,7 +29,7 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
         return
     facts = [(name, in_one_cell(value)) for name, value in document.items() if name not in APART]
     show_table(str(model), ("", "value"), facts)
-    show_table("What was inferred", ("", "value"), inferred(fitted.hyperparameters_))
+    show_table("What was inferred", ("", "value"), inferred(fitted))
     show_structure("Who learns from whom (alpha)", fitted, MOST_ITEMS)
 
 
@@ -70,11 +70,14 @@ def model_document(model: MultiTaskEstimator) -> dict[str, object]:
     return document
 
 
-def inferred(hyperparameters: Hyperparameters) -> list[tuple[str, object]]:
-    """What is known of them, a line each."""
+def inferred(model: MultiTaskEstimator) -> list[tuple[str, object]]:
+    """What is known of the hyper-parameters, a line each."""
+    hyperparameters = model.hyperparameters_
     document = hyperparameters.to_json()
     if hyperparameters.kernel_shares is not None:
         document["kernel_shares"] = largest(hyperparameters.kernel_shares)
+    if hyperparameters.relevance is not None:
+        document["relevance"] = unlike(column_names(model), hyperparameters.relevance)
     return [(name.replace("_", " "), value) for name, value in document.items() if value is not None]
 
 
@@ -84,6 +87,23 @@ def largest(shares: dict[str, float]) -> str:
     named = [f"{name} {shares[name]:.2f}" for name in order[:MOST_KERNELS]]
     rest = sum(shares[name] for name in order[MOST_KERNELS:])
     return ", ".join(named) + (f", others {rest:.2f}" if len(order) > MOST_KERNELS else "")
+
+
+def column_names(model: MultiTaskEstimator) -> list[str]:
+    """Names of the columns that the kernels see: levels and marks of gaps on their own."""
+    if model.preprocessor_ is not None:
+        return list(model.preprocessor_.feature_names_out_)
+    return [str(name) for name in getattr(model, "feature_names_in_", range(model.n_features_in_))]
+
+
+def unlike(names: list[str], relevance: tuple[float, ...]) -> str:
+    """The columns whose relevance differs most from 1, in one cell."""
+    order = sorted(range(len(names)), key=lambda d: -abs(math.log(relevance[d])))
+    told = [f"{names[d]} {relevance[d]:.2f}" for d in order if not 0.95 < relevance[d] < 1.05]
+    rest = len(names) - min(len(told), MOST_COLUMNS)
+    if not told:
+        return "all columns count alike"
+    return ", ".join([*told[:MOST_COLUMNS], *([f"{rest} others nearer to 1"] if rest else [])])
 
 
 def in_one_cell(value: object) -> str:

@@ -17,6 +17,7 @@ class Hyperparameters:
     strategy : "exact", "warm start" or "variational"; None in files that do not say.
     kernel_shares : share of every kernel that is part of the mixture, by name.
     standardise : whether columns were divided by their deviation first.
+    relevance : how much each column of a table counts in every kernel, in the order of the features; 1 is as believed.
     correlation : rho, of the weights of two tasks that are alike.
     scale : s0, the prior deviation of the logits, or of the standardised target.
     unit : the deviation of w . z, which the features have, so that outputs of deviation s0 are s0 / unit w . z.
@@ -35,6 +36,7 @@ class Hyperparameters:
     strategy: str | None = None
     kernel_shares: dict[str, float] | None = None
     standardise: bool | None = None
+    relevance: tuple[float, ...] | None = None
     correlation: float | None = None
     scale: float | None = None
     unit: float | None = None

@@ -8,7 +8,7 @@ import torch
 
 from vmtl.inference.features.candidate_kernels import CANDIDATES, centred_kernels
 from vmtl.inference.features.kernel_map import KernelMap
-from vmtl.inference.features.leave_one_out import CLASSES
+from vmtl.inference.features.score import CLASSES
 
 
 def rows(scale: float) -> torch.Tensor:

@@ -14,12 +14,15 @@ from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.features import kernel_selection
 from vmtl.inference.features.candidate_kernels import CANDIDATES
+from vmtl.inference.features.evidence_score import EvidenceScore
 from vmtl.inference.features.kernel_selection import ASSUMED, assume_kernel, mixed_units, select_kernel
 from vmtl.inference.features.leave_one_out import LeaveOneOutScore
 
 
 def linear_share(shares: torch.Tensor) -> float:
-    return float(sum(s for s, (_, kind, _) in zip(shares, CANDIDATES, strict=True) if kind == "linear"))
+    """Of inner products; that of splines is curved."""
+    straight = [kind == "linear" and view != "spline" for view, kind, _ in CANDIDATES]
+    return float(shares[torch.tensor(straight)].sum())
 
 
 def problem(correlation: float, curved: bool, seed: int = 0, n_tasks: int = 6, rows: int = 25) -> Rows:
@@ -57,32 +60,47 @@ def test_tables_of_mixed_units_are_standardised_and_pixels_are_not():
     assert select_kernel(replace(rows, x=rows.x * units), 0).standardise
 
 
+@pytest.mark.parametrize("columns", [6, 120])
 @pytest.mark.parametrize("classes", [0, 3])
-def test_what_few_rows_found_is_improved_on_more(classes, monkeypatch):
-    """With more rows than are compared, the climb goes on over more of them and ends where they score better."""
+def test_what_few_rows_found_is_refined_on_more(classes, columns, monkeypatch):
+    """The better of two climbs on few rows goes on over more of them, by another score where columns count."""
     monkeypatch.setattr(kernel_selection, "COMPARED_ROWS", 30)
-    monkeypatch.setattr(kernel_selection, "MORE_ROWS", 100)
-    rows = toy([40, 40, 40], classes=classes).rows()
-    few, seen = rows.take(subsample_rows(rows, 30, 0)), []
-    climbs = []
+    monkeypatch.setattr(kernel_selection, "REFINED_ROWS", 100)
+    rows = toy([40, 40, 40], classes=classes, features=columns).rows()
+    seen, climbs = [], []
 
-    def climb(score, steps, rate, start=None, real=kernel_selection._climb):
-        seen.append((len(score.target), start))
-        climbs.append(real(score, steps, rate, start))
+    def climb(score, start, steps, rate, real=kernel_selection._climb):
+        seen.append((type(score), len(score.target), start))
+        climbs.append(real(score, start, steps, rate))
         return climbs[-1]
 
     monkeypatch.setattr(kernel_selection, "_climb", climb)
     chosen = select_kernel(rows, 0)
-    first, next_, last = min(climbs[:2], key=lambda peak: peak.loss), *climbs[2:]
-    assert seen == [(30, None), (30, None), (30, first), (100, next_)]
+    first, last = min(climbs[:2], key=lambda peak: peak.loss), climbs[2]
+    assert [(kind, n) for kind, n, _ in seen[:2]] == [(LeaveOneOutScore, 30)] * 2
+    kind, n, start = seen[2]
+    assert (kind, n) == (EvidenceScore if columns == 6 else LeaveOneOutScore, 100)
+    assert all(torch.equal(mine, theirs) for mine, theirs in zip(start, first.place, strict=False))
     assert chosen is last.selection
-    assert next_.loss <= first.loss
-    score = LeaveOneOutScore(rows.take(subsample_rows(rows, 100, 0)), chosen.standardise)
-    assert last.loss < float(score(next_.log_shares, next_.numbers).loss)
-    seen.clear()
-    climbs.clear()
-    select_kernel(few, 0)
-    assert seen == [(30, None), (30, None), (30, min(climbs[:2], key=lambda peak: peak.loss))]
+    score = kind(rows.take(subsample_rows(rows, 100, 0)), chosen.standardise)
+    assert last.loss < float(score(*start).loss)
+    assert (chosen.relevance is not None) == (columns == 6)
+    assert float(chosen.shares.sum()) == pytest.approx(1)
+
+
+def test_a_column_that_matters_counts_more_and_nobody_is_preferred_for_nothing():
+    rng = np.random.default_rng(0)
+    x, task = rng.normal(size=(150, 8)), np.repeat(np.arange(5), 30)
+    signal, noise = 2 * np.sin(2 * x[:, 3]) + 0.3 * rng.normal(size=150), rng.normal(size=150)
+
+    def relevance(y):
+        rows = Rows(*(torch.as_tensor(v) for v in (x, y / y.std(), task, np.ones(150))), 5, 1, False)
+        return select_kernel(rows, 0).relevance
+
+    of_signal, of_noise = relevance(signal), relevance(noise)
+    others = torch.arange(8) != 3
+    assert of_signal[3] > 2 * of_signal[others].max()
+    assert of_noise.log().abs().max() < 0.2
 
 
 @pytest.mark.parametrize("classes", [0, 3])

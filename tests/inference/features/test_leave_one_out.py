@@ -10,16 +10,8 @@ import torch
 
 from helpers.toys import toy
 from vmtl._utils import cholesky
-from vmtl.inference.features.candidate_kernels import CANDIDATES
-from vmtl.inference.features.leave_one_out import (
-    CLASSES,
-    SCALE_RANGE,
-    TARGETS,
-    LeaveOneOutScore,
-    Mixture,
-    belief_of,
-    solve_with_diagonal,
-)
+from vmtl.inference.features.leave_one_out import LeaveOneOutScore, Mixture, solve_with_diagonal
+from vmtl.inference.features.score import belief_of
 
 
 @pytest.mark.parametrize("classes", [0, 3])
@@ -96,20 +88,3 @@ def test_evaluations_do_not_remember_each_other():
         assert getattr(first, name) == getattr(again, name)
     assert first.correlation == pytest.approx(0.9)
     assert first.bias == pytest.approx(0.3)
-
-
-def test_the_scale_of_logits_follows_the_ridge_within_bounds():
-    score = LeaveOneOutScore(toy([6, 6], classes=2).rows(), standardise=False)
-    shares, numbers = score.belief.shares().log(), torch.tensor(score.belief.centre, dtype=torch.float64)
-    wide, narrow = numbers.clone(), numbers.clone()
-    wide[1], narrow[1] = -12.0, 12.0
-    assert score(shares, wide).scale == pytest.approx(SCALE_RANGE[1])
-    assert score(shares, narrow).scale == pytest.approx(SCALE_RANGE[0])
-
-
-@pytest.mark.parametrize(("belief", "linear"), [(CLASSES, 0.4), (TARGETS, 0.7)])
-def test_believed_shares_sum_to_one_and_give_linear_kernels_theirs(belief, linear):
-    shares = belief.shares()
-    assert float(shares.sum()) == pytest.approx(1)
-    kinds = [candidate.kind == "linear" for candidate in CANDIDATES]
-    assert float(shares[torch.tensor(kinds)].sum()) == pytest.approx(linear)

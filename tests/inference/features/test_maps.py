@@ -25,6 +25,17 @@ def test_a_map_survives_its_tensors():
     torch.testing.assert_close(from_tensors(scaled.state_dict())(X[None]), scaled(X[None]), rtol=0, atol=0)
 
 
+def test_a_map_of_version_0_1_0_predicts_as_it_did():
+    """It had neither relevance nor splines, and one kernel less."""
+    shares = SHARES.clone()
+    shares[-1] = 0
+    now = KernelMap.learn(X, torch.ones(12), shares, standardise=True, size_out=6)
+    then = now.state_dict()
+    del then["views.relevance"], then["views.spline_shift"]
+    then["views.scale"], then["coefficient"] = then["views.scale"][:, :-1], then["coefficient"][:, :-1]
+    torch.testing.assert_close(from_tensors(then)(X[None]), now(X[None]), rtol=0, atol=0)
+
+
 def test_apply_map_gives_each_task_its_own_features():
     rows = toy([4, 6], classes=2).rows()
     options = {"standardise": False, "size_out": 4}

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import rankdata
 
-from vmtl.inference.features.views import VIEWS, Views
+from vmtl.inference.features.views import TABLE_COLUMNS, VIEWS, WAVES, Views, views_for, waves
 
 RNG = np.random.default_rng(0)
 X = torch.as_tensor(np.abs(RNG.normal(size=(12, 5))) * [1, 2, 3, 50, 0.1] - 0.3)
@@ -49,6 +49,35 @@ def test_ties_stay_ties_in_single_precision():
     views = Views.learn(x.double(), torch.full((200,), 1 / 200, dtype=torch.float64), True)
     exact = views(VIEWS.index("rank"), x.double()[None])
     torch.testing.assert_close(views.float()(VIEWS.index("rank"), x[None]).double(), exact, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("standardise", [False, True])
+@pytest.mark.parametrize("view", range(len(VIEWS)))
+def test_a_column_without_relevance_is_not_seen(view, standardise):
+    relevance = torch.tensor([1.0, 0.0, 2.0, 0.5, 1.0], dtype=torch.float64)
+    views = Views.learn(X, UNIFORM, standardise, relevance)
+    other = X.clone()
+    other[:, 1] = X[:, 1].flip(0)
+    torch.testing.assert_close(views(view, other[None]), views(view, X[None]), rtol=0, atol=0)
+    other[:, 2] = X[:, 2].flip(0)
+    assert not torch.allclose(views(view, other[None]), views(view, X[None]))
+    u = views(view, X[None])[0]
+    assert torch.cdist(u, u).square().mean() == pytest.approx(2, rel=1e-9)
+
+
+def test_inner_products_of_waves_are_the_kernel_of_an_additive_spline():
+    """sum_j cos(j pi u) cos(j pi v) / j^2 = pi^2 (1/3 - max(u, v) + (u^2 + v^2) / 2) / 2, in each column."""
+    u, v = torch.rand(2, 7, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    closed = (torch.pi**2 / 2 * (1 / 3 - torch.maximum(u, v) + (u.square() + v.square()) / 2)).sum(-1)
+    cut = 1 / torch.arange(WAVES + 1, 100_000, dtype=torch.float64).square()
+    torch.testing.assert_close((waves(u - 0.5) * waves(v - 0.5)).sum(-1), closed, rtol=0, atol=float(3 * cut.sum()))
+
+
+def test_many_columns_have_no_splines():
+    x = torch.as_tensor(RNG.normal(size=(5, TABLE_COLUMNS + 1)))
+    assert Views.learn(x, torch.full((5,), 0.2, dtype=torch.float64), False).spline_shift.numel() == 0
+    assert VIEWS.index("spline") not in views_for(TABLE_COLUMNS + 1)
+    assert VIEWS.index("spline") in views_for(TABLE_COLUMNS)
 
 
 def test_rank_is_the_mid_distribution_function():

@@ -1,4 +1,4 @@
-"""The kernels that are mixed: thirteen, each on one view of the rows."""
+"""The kernels that are mixed: fourteen, each on one view of the rows; the last one is for tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from vmtl.inference.features.views import TINY, VIEWS, Views
+from vmtl.inference.features.views import TINY, VIEWS, Views, views_for
 
 
 class Candidate(NamedTuple):
@@ -24,7 +24,8 @@ class Candidate(NamedTuple):
         return f"linear({self.view})" if self.kind == "linear" else f"{self.kind}({self.view}, {self.width:g})"
 
 
-#: Inner products, exp(-d^2 / 2w) and exp(-d / (w sqrt 2)) of the distance d, w the width.
+#: Inner products, exp(-d^2 / 2w) and exp(-d / (w sqrt 2)) of the distance d, w the width. The inner product of splines
+#: is an additive model.
 CANDIDATES: tuple[Candidate, ...] = (
     Candidate("raw", "linear", 1.0),
     Candidate("standard", "linear", 1.0),
@@ -39,10 +40,18 @@ CANDIDATES: tuple[Candidate, ...] = (
     Candidate("standard", "gauss", 1.0),
     Candidate("standard", "laplace", 2.0),
     Candidate("rank", "gauss", 1.0),
+    Candidate("spline", "linear", 1.0),
 )
 
 #: Kernels of which centring leaves less than this part of the mean diagonal are constant, in single precision.
 LEAST_VARIATION = 1e-6
+
+
+def candidates_for(n_columns: int) -> list[int]:
+    """Numbers of the candidates for rows of so many columns."""
+    views = views_for(n_columns)
+    return [v for v, candidate in enumerate(CANDIDATES) if VIEWS.index(candidate.view) in views]
+
 
 #: The rows and the landmarks in the view of that number: (T, N, D) and (m, D) or (T, m, D).
 ViewPair = Callable[[int], tuple[Tensor, Tensor]]
@@ -96,11 +105,12 @@ def varies(kernel: Tensor, p: Tensor, centred_diagonal: Tensor) -> bool:
 
 
 def centred_kernels(x: Tensor, weight: Tensor, standardise: bool) -> Tensor:
-    """Every candidate among the rows x (n, D), centred, with mean diagonal 1, or 0 if it is constant: (V, n, n)."""
+    """The candidates for rows x (n, D) among them, centred, with mean diagonal 1, or 0 if constant: (V, n, n)."""
     x, p = x.double(), weight.double()
     p = p / p.sum()
-    kernels = x.new_zeros(len(CANDIDATES), len(x), len(x))
-    for v, kernel in enumerate(landmark_kernels(Views.learn(x, p, standardise), x, range(len(CANDIDATES)))):
+    numbers = candidates_for(x.shape[1])
+    kernels = x.new_zeros(len(numbers), len(x), len(x))
+    for v, kernel in enumerate(landmark_kernels(Views.learn(x, p, standardise), x, numbers)):
         centred = centre(kernel, p)
         diagonal = p @ centred.diagonal()
         if varies(kernel, p, diagonal):

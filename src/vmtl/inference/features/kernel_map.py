@@ -5,7 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from vmtl.inference.features.candidate_kernels import CANDIDATES, centre, evaluate_kernels, landmark_kernels, varies
+from vmtl.inference.features.candidate_kernels import (
+    CANDIDATES,
+    candidates_for,
+    centre,
+    evaluate_kernels,
+    landmark_kernels,
+    varies,
+)
 from vmtl.inference.features.feature_map import FeatureMap
 from vmtl.inference.features.views import TINY, Views
 from vmtl.model.encoders import pick
@@ -47,15 +54,23 @@ class KernelMap(FeatureMap):
 
     @classmethod
     def learn(
-        cls, x: Tensor, weight: Tensor, shares: Tensor, *, standardise: bool, size_out: int, scale: float = 1.0
+        cls,
+        x: Tensor,
+        weight: Tensor,
+        shares: Tensor,
+        *,
+        standardise: bool,
+        size_out: int,
+        scale: float = 1.0,
+        relevance: Tensor | None = None,
     ) -> KernelMap:
         """The first ``size_out`` principal components, times ``scale``, of the kernel with these shares (V,).
 
-        The rows x (n, D) with weights (n,) are the landmarks.
+        The rows x (n, D) with weights (n,) are the landmarks; their columns count by ``relevance`` (D,), or alike.
         """
         x, p = x.double(), weight.double()
         p = p / p.sum()
-        views = Views.learn(x, p, standardise)
+        views = Views.learn(x, p, standardise, relevance)
         coefficient, kernel = mix_kernels(views, x, p, shares)
         projection, offset = principal_components(kernel, p, size_out, scale)
         kernel_map = cls(1, len(x), x.shape[1], projection.shape[-1]).double()
@@ -136,9 +151,11 @@ def name_shares(shares: Tensor) -> dict[str, float]:
 def mix_kernels(views: Views, landmarks: Tensor, p: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
     """c_v = share_v / d_v (V,) and the kernel sum_v c_v k_v among the landmarks (m, m), not yet centred.
 
-    A kernel that does not vary is left out, as are those of hardly any share.
+    A kernel that does not vary is left out, as are those of hardly any share and those that are for tables only.
     """
-    shares = torch.where(shares < LEAST_SHARE, 0.0, shares).double()
+    usable = torch.zeros(len(shares), dtype=torch.bool)
+    usable[candidates_for(landmarks.shape[1])] = True
+    shares = torch.where(usable & (shares >= LEAST_SHARE), shares, 0.0).double()
     used = shares.nonzero().flatten().tolist()
     coefficient, total = torch.zeros_like(shares), landmarks.new_zeros(len(landmarks), len(landmarks))
     for v, kernel in zip(used, landmark_kernels(views, landmarks, used), strict=True):

@@ -1,14 +1,7 @@
-"""How well a kernel predicts rows that it has not seen: leave-one-out in closed form.
-
-The exact Gaussian version of the model is a least-squares Gaussian process with kernel B_tt' k(x, x'), where
-B = (1 - rho) I + rho 11' correlates the tasks' weights: given the others, w_t has the mean r sum_i alpha_ti w_i, the
-paper's prior. Its leave-one-out predictions cost one factorisation.
-"""
+"""How well a kernel predicts rows that it has not seen: leave-one-out in closed form, from one factorisation."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -18,39 +11,8 @@ from torch.nn import functional as F
 
 from vmtl._utils.cholesky import cholesky, working_precision
 from vmtl.data.rows import Rows
-from vmtl.inference.features.candidate_kernels import CANDIDATES, centred_kernels
-
-#: Range of the logit scale.
-SCALE_RANGE = (0.1, 40.0)
-#: The least ridge: what rounding needs.
-LEAST_RIDGE = 1e-4
-
-
-@dataclass(frozen=True)
-class Belief:
-    """What is believed before any row is seen.
-
-    linear : share of the linear kernels together; pull : strength of that belief, in nats per kernel;
-    centre, deviation : of logit rho, log lambda, log bias variance and log temperature.
-    """
-
-    linear: float
-    pull: float
-    centre: tuple[float, float, float, float]
-    deviation: tuple[float, float, float, float]
-
-    def shares(self) -> Tensor:
-        """(V,) the shares of the kernels: the linear ones alike, the others alike."""
-        linear = torch.tensor([candidate.kind == "linear" for candidate in CANDIDATES])
-        return torch.where(linear, self.linear / linear.sum(), (1 - self.linear) / (~linear).sum()).double()
-
-
-CLASSES = Belief(0.4, 0.1, (math.log(9), math.log(0.1), math.log(0.3), math.log(7)), (2.0, 2.5, 2**0.5, 0.5**0.5))
-TARGETS = Belief(0.7, 0.3, (math.log(9), math.log(0.5), math.log(0.3), math.log(7)), (1.0, 2.0, 2**0.5, 0.5**0.5))
-
-
-def belief_of(rows: Rows) -> Belief:
-    return CLASSES if rows.is_classification else TARGETS
+from vmtl.inference.features.candidate_kernels import centred_kernels
+from vmtl.inference.features.score import LEAST_RIDGE, Evaluation, Score
 
 
 class Mixture(NamedTuple):
@@ -105,18 +67,7 @@ def solve_with_diagonal(
     return _SolveWithDiagonal.apply(shares, rho, bias, ridge, mixture)  # type: ignore[no-any-return, no-untyped-call]
 
 
-@dataclass(frozen=True)
-class Evaluation:
-    """The score at one point, to be minimised, and what the point says about the model."""
-
-    loss: Tensor  # with its gradient
-    correlation: float  # rho
-    scale: float  # s0
-    bias: float  # prior variance
-    noise: float  # deviation
-
-
-class LeaveOneOutScore:
+class LeaveOneOutScore(Score):
     """Minus the leave-one-out log likelihood of some rows, plus what departs from the belief.
 
     A = B . (K + b) + lambda / weight,    a = A^-1 y,    prediction of row n without row n = y_n - a_n / (A^-1)_nn
@@ -128,55 +79,27 @@ class LeaveOneOutScore:
     """
 
     def __init__(self, rows: Rows, standardise: bool) -> None:
-        self.standardise, self.belief, self.unit = standardise, belief_of(rows), rows.unit
-        self.weight = rows.weight.double() / self.unit
-        self.label = rows.y if rows.is_classification else None
-        target = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]
-        self.target = target - (self.weight[:, None] * target).sum(0) / self.weight.sum()  # (n, C)
-        kernels, same_task = centred_kernels(rows.x, self.weight, standardise), rows.task[:, None] == rows.task
-        self.mixture = Mixture(kernels, same_task.double(), self.weight, self.target)
+        super().__init__(rows, standardise)
+        kernels = centred_kernels(rows.x, self.weight, standardise)
+        self.mixture = Mixture(kernels, self.same_task, self.weight, self.target)
 
-    def __call__(self, log_shares: Tensor, numbers: Tensor) -> Evaluation:
-        """At the shares softmax(``log_shares``) (V,) and ``numbers`` (4,): logit rho, log lambda, log b and log
-        temperature."""
+    def __call__(self, *place: Tensor) -> Evaluation:
+        """At log shares (V,) and numbers (4,)."""
+        log_shares, numbers = place
         rho = numbers[0].sigmoid()
         ridge, bias, temperature = numbers[1:].exp()
         solved, diagonal = solve_with_diagonal(log_shares.softmax(0), rho, bias, ridge + LEAST_RIDGE, self.mixture)
+        nll = self._nll(solved, diagonal, temperature)
+        loss = nll + self.surprise_of_shares(log_shares) + self.surprise_of_numbers(numbers)
+        known = (value.detach() for value in (solved, diagonal, ridge, temperature))
+        scale, noise = self.read_scales(*known)
+        return Evaluation(loss, float(rho.detach()), scale, float(bias.detach()), noise)
+
+    def _nll(self, solved: Tensor, diagonal: Tensor, temperature: Tensor) -> Tensor:
+        """Cross-entropy, or minus the log density up to a constant."""
         if self.label is not None:
-            nll, scale, deviation = self._classify(solved, diagonal, ridge.detach(), temperature, self.label)
-        else:
-            nll, scale, deviation = self._regress(solved, diagonal, ridge.detach())
-        loss = nll + self._surprise_of_shares(log_shares) + self._surprise_of_numbers(numbers)
-        return Evaluation(loss, float(rho.detach()), scale, float(bias.detach()), deviation)
-
-    def _classify(
-        self, solved: Tensor, diagonal: Tensor, ridge: Tensor, temperature: Tensor, label: Tensor
-    ) -> tuple[Tensor, float, float]:
-        """Cross-entropy; the logit scale whose softmax is as curved as least squares; no noise."""
-        logits = temperature * (self.target - solved / diagonal[:, None])  # (n, C)
-        nll = (self.weight * F.cross_entropy(logits, label, reduction="none")).sum()
-        p = logits.detach().softmax(-1)
-        curvature = (1 - p.square().sum(-1).mean()) / max(1, p.shape[1] - 1)
-        scale = (curvature * ridge).clamp_min(1e-6).rsqrt().clamp(*SCALE_RANGE)
-        return nll, float(scale), 1.0
-
-    def _regress(self, solved: Tensor, diagonal: Tensor, ridge: Tensor) -> tuple[Tensor, float, float]:
-        """-log density up to a constant; scale and noise of the standardised target."""
+            logits = self.left_out_logits(solved, diagonal, temperature)
+            return (self.weight * F.cross_entropy(logits, self.label, reduction="none")).sum()
         n = self.weight.sum()
         square = (self.weight * solved[:, 0].square() / diagonal).sum() / n
-        nll = 0.5 * n * square.clamp_min(1e-12).log() - 0.5 * (self.weight * diagonal.log()).sum()
-        variance = (self.target * solved).sum().detach() / n
-        noise = (variance * (ridge + LEAST_RIDGE) * self.unit).clamp_min(1e-8).sqrt()
-        return nll, float(variance.clamp_min(1e-8).sqrt()), float(noise)
-
-    def _surprise_of_shares(self, log_shares: Tensor) -> Tensor:
-        """pull V KL(believed shares || shares), in nats."""
-        believed = self.belief.shares()
-        divergence = (believed * (believed.log() - log_shares.log_softmax(0))).sum()
-        return self.belief.pull * len(believed) * divergence
-
-    def _surprise_of_numbers(self, numbers: Tensor) -> Tensor:
-        """-log density of the numbers up to a constant."""
-        centre = torch.tensor(self.belief.centre, dtype=torch.float64)
-        deviation = torch.tensor(self.belief.deviation, dtype=torch.float64)
-        return 0.5 * ((numbers - centre) / deviation).square().sum()
+        return 0.5 * n * square.clamp_min(1e-12).log() - 0.5 * (self.weight * diagonal.log()).sum()

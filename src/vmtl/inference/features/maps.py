@@ -21,7 +21,15 @@ PART_ROWS = 20_000
 
 
 def learn_kernel_map(
-    rows: Rows, shares: Tensor, *, standardise: bool, size_out: int, scale: float, per_task: bool, seed: int
+    rows: Rows,
+    shares: Tensor,
+    *,
+    standardise: bool,
+    size_out: int,
+    scale: float,
+    per_task: bool,
+    seed: int,
+    relevance: Tensor | None = None,
 ) -> KernelMap:
     """Kernel features of the raw columns ``rows.x``, of all rows together or of each task on its own.
 
@@ -34,7 +42,13 @@ def learn_kernel_map(
         if len(numbers) > MAX_LANDMARKS:
             numbers = numbers[torch.randperm(len(numbers), generator=generator)[:MAX_LANDMARKS].sort().values]
         return KernelMap.learn(
-            x[numbers], weight[numbers], shares, standardise=standardise, size_out=size_out, scale=scale
+            x[numbers],
+            weight[numbers],
+            shares,
+            standardise=standardise,
+            relevance=relevance,
+            size_out=size_out,
+            scale=scale,
         )
 
     if per_task:
@@ -43,13 +57,9 @@ def learn_kernel_map(
 
 
 def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:
-    """The map that has these buffers; early files have the sorted columns after standardising, as ``column``."""
-    if "views.column" in tensors:
-        unit, origin = tensors["views.unit"].mT, tensors["views.origin"].mT  # (G, D, 1)
-        values = tensors["views.column"] * unit + origin
-        tensors = {**tensors, "views.values": values}
-        del tensors["views.column"]
+    """The map that has these buffers, as this version or an earlier one has stored them."""
     if "landmarks" in tensors:
+        tensors = _as_stored_now(tensors)
         groups, landmarks, size_in = tensors["landmarks"].shape
         make: Callable[[], FeatureMap] = partial(KernelMap, groups, landmarks, size_in, tensors["projection"].shape[-1])
     else:
@@ -58,6 +68,26 @@ def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:
     feature_map = make()
     feature_map.to(next(iter(tensors.values())).dtype).load_state_dict(tensors)
     return feature_map
+
+
+def _as_stored_now(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The buffers of a kernel map of any version.
+
+    Version 0.1.0 had no relevance, no splines and one kernel less; before that, sorted columns were stored after
+    standardising.
+    """
+    tensors = dict(tensors)
+    if "views.column" in tensors:
+        unit, origin = tensors["views.unit"].mT, tensors["views.origin"].mT  # (G, D, 1)
+        tensors["views.values"] = tensors.pop("views.column") * unit + origin
+    if "views.relevance" not in tensors:
+        groups, _, size = tensors["landmarks"].shape
+        now = KernelMap(groups, 1, size, 1).to(tensors["landmarks"].dtype)
+        tensors["views.relevance"], tensors["views.spline_shift"] = now.views.relevance, now.views.spline_shift
+        for name, value in (("views.scale", now.views.scale), ("coefficient", now.coefficient)):
+            known = tensors[name].shape[1]
+            tensors[name] = torch.cat([tensors[name], value[:, known:].to(tensors[name])], 1)
+    return tensors
 
 
 def apply_map(feature_map: FeatureMap, rows: Rows) -> Rows:

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
+from vmtl.inference.least_squares import evidence
 
 
 @dataclass(frozen=True)
@@ -49,21 +50,12 @@ class _Evidence(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, between: Tensor, ridge: Tensor, targets: Targets) -> Tensor:
-        y, free = targets.outputs, targets.free_outputs
-        count = targets.weight.sum()
-        factor = cholesky(targets.covariance(between, ridge))
-        inverse = torch.cholesky_inverse(factor)
-        solved = inverse @ y
-        square = ((y * solved).sum() / y.shape[1]).clamp_min(1e-30)  # n s^2, of a constant target 0
-        absent = 0.5 * (len(y) - count) * ridge.log()  # a row of weight w stands for w rows
-        log_det = factor.diagonal().log().sum() - absent
-        outer = float(0.5 * count / square / y.shape[1])
-        slope = torch.addmm(inverse, solved, solved.T, beta=-0.5, alpha=outer)  # d / dA
-        by_ridge = (slope.diagonal() / targets.weight).sum() + 0.5 * (len(y) - count) / ridge
-        members = F.one_hot(targets.task, targets.n_tasks).to(y)
-        by_between = members.T @ (slope.mul_(targets.kernel) @ members)
+        free, members = targets.free_outputs, F.one_hot(targets.task, targets.n_tasks).to(targets.outputs)
+        found = evidence(targets.covariance(between, ridge), targets.outputs, targets.weight, ridge)
+        by_ridge = (found.by_covariance.diagonal() / targets.weight).sum() + found.by_ridge
+        by_between = members.T @ (found.by_covariance.mul_(targets.kernel) @ members)
         ctx.save_for_backward(free * by_between, free * by_ridge)
-        return -free * (0.5 * count * (square / count).log() + log_det)
+        return free * found.value
 
     @staticmethod
     @once_differentiable

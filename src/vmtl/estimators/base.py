@@ -173,7 +173,7 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
         with keeper or nullcontext(), progress_bar("Training", visible=bool(self.verbose)) as show:
             show("", 0)
             hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total))
-            if keeper is not None:  # an interrupted run's, if nobody chose one
+            if keeper is not None:  # that of the interrupted run, unless the user chose one
                 seed = keeper.seed
             train, held_out = hold_out(rows, seed) if self.early_stopping else (rows, None)
             callbacks = Callbacks(None if keeper is None else keeper.resume, hooks, lambda phase: show(phase, 0))

@@ -91,8 +91,8 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     tasks_ : ndarray of shape (T,)
         The task labels, in the order of every axis of tasks.
     alpha_, beta_ : DataFrame of shape (T, T)
-        Learned mixing weights for w and z: row t says how much task t takes from each other task. Of more than 1,000
-        tasks there is no such table; ``teachers(task)`` says from whom one of them learns.
+        Learned mixing weights for w and z: row t says how much task t takes from each other task. With more than
+        1,000 tasks there is no such table; ``teachers(task)`` says from whom one of them learns.
     sharing_ : Series of shape (T,)
         How strongly each task follows its mixture: 1 is the paper, 0 is on its own.
     history_ : DataFrame

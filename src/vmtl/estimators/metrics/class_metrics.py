@@ -51,8 +51,8 @@ def balanced_accuracy(y: Array, p: Array) -> float:
 def auc(y: Array, p: Array) -> float:
     """Area under the ROC curve: how often a row of a class has a higher probability of it than another row.
 
-    Of more than two classes it is the mean over the classes that have rows, each against all others; nan with one class
-    only.
+    With more than two classes it is the mean over the classes that have rows, each against all others; nan with one
+    class only.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def auc(y: Array, p: Array) -> float:
 
 
 def f1(y: Array, p: Array, positive: int = 1) -> float:
-    """Harmonic mean of precision and recall: of the positive one of two classes, or the mean over all that have rows.
+    """Harmonic mean of precision and recall, for the positive one of two classes, or averaged over all that have rows.
 
     nan where the positive class has no rows, or only one of several classes has.
 

@@ -79,7 +79,7 @@ def is_binary(evidence: Evidence) -> bool:
 
 
 def thin_curves(evidence: Evidence) -> list[Curves]:
-    """Of every task where there are two classes, else of every class."""
+    """The curves of every task if there are two classes, else of every class."""
     if is_binary(evidence):
         tasks = evidence.present if len(evidence.present) > 1 else []
         candidates = (curves(evidence, rows=evidence.rows(t)) for t in tasks[:MOST_LINES])
@@ -89,7 +89,7 @@ def thin_curves(evidence: Evidence) -> list[Curves]:
 
 
 def thick_roc(evidence: Evidence) -> tuple[Array, Array]:
-    """The ROC curve of all rows; of more than two classes the mean over classes, each against all others."""
+    """The ROC curve of all rows; with more than two classes the mean over classes, each against all others."""
     numbers = [evidence.positive] if is_binary(evidence) else range(len(evidence.classes or ()))
     by_class = [curve for number in numbers if (curve := curves(evidence, number)) is not None]
     if len(by_class) == 1:

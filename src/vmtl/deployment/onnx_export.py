@@ -6,7 +6,7 @@ import copy
 import json
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,7 +141,7 @@ def search_sorted(column: Tensor, x: Tensor, *, right: bool = False) -> Tensor:
     return place
 
 
-def _finish(onnx: Any, document: Any, facts: dict[str, Any]) -> Any:
+def _finish(onnx: Any, document: Any, facts: Mapping[str, object]) -> Any:
     """The document with ``facts`` as its metadata, and the number of rows by that name."""
     onnx.helper.set_model_props(document, {name: json.dumps(value, default=str) for name, value in facts.items()})
     document.producer_name, document.producer_version = "vmtl", __version__

@@ -99,14 +99,14 @@ def place(record: Record) -> tuple[Any, ...]:
 
 def scores(records: Iterable[Record], row: Row, metric: str) -> dict[tuple[Any, ...], dict[int, float]]:
     """The score of every seed at every place; a row that leaves the preset as it is has no other options."""
-    found: dict[tuple[Any, ...], dict[int, float]] = {}
+    by_place: dict[tuple[Any, ...], dict[int, float]] = {}
     for record in records:
         job = record["job"]
         options = {k: v for k, v in job["candidates"][0].items() if k not in ("preset", "max_steps")}
         plain = record["status"] == "done" and not job["smoke"] and len(job["candidates"]) == 1
         if plain and job["method"] == row.method and options == dict(row.options) and metric in record["average"]:
-            found.setdefault(place(record), {})[job["seed"]] = record["average"][metric]
-    return found
+            by_place.setdefault(place(record), {})[job["seed"]] = record["average"][metric]
+    return by_place
 
 
 def judge(claim: Claim, records: list[Record]) -> list[Finding]:

@@ -210,16 +210,16 @@ def table(records: list[dict[str, Any]]) -> str:
     names = list(dict.fromkeys(record["name"] for record in records))
     lines = []
     for name in names:
-        found = [record for record in records if record["name"] == name]
-        steps = found[0]["options"].get("max_steps", PRESETS["paper"].max_steps)
+        of_name = [record for record in records if record["name"] == name]
+        steps = of_name[0]["options"].get("max_steps", PRESETS["paper"].max_steps)
 
-        def mean(key: str, among: list[dict[str, Any]] = found) -> float:
+        def mean(key: str, among: list[dict[str, Any]] = of_name) -> float:
             return float(np.mean([r["watch"][key][-1] if key in r["watch"] else r[key] for r in among]))
 
-        changed = f"{mean('changed'):.0f} of {found[0]['labels']:,}"
+        changed = f"{mean('changed'):.0f} of {of_name[0]['labels']:,}"
         numbers = (f"{100 * mean('accuracy'):.1f}", f"{mean('spread'):.3f}", changed, f"{mean('kl_w'):.3g}")
-        alpha = np.mean([record["watch"]["alpha"][-1] for record in found])
-        lines.append((name, f"{steps:,}", str(len(found)), *numbers, f"{alpha:.2f}" if alpha else "–"))
+        alpha = np.mean([record["watch"]["alpha"][-1] for record in of_name])
+        lines.append((name, f"{steps:,}", str(len(of_name)), *numbers, f"{alpha:.2f}" if alpha else "–"))
     head = ("reading", "steps", "seeds", "accuracy", "spread of w", "labels that change", "KL_w, nats", "largest alpha")
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *lines))
 

@@ -56,7 +56,7 @@ class Setting:
 
 def find_settings(suites: Sequence[Suite], records: Mapping[str, Record]) -> list[Setting]:
     """The settings of all "methods" suites for which VMTL's default has been run."""
-    found = []
+    settings = []
     for suite in suites:
         rows = collect_rows(suite, records)
         for data, split, fraction in settings_of(rows) if suite.layout == "methods" else ():
@@ -64,7 +64,7 @@ def find_settings(suites: Sequence[Suite], records: Mapping[str, Record]) -> lis
             linear = [row for row in own if row.key.is_reference]
             ours = next((r for r in own if r.key.method == "vmtl" and r.key.preset == "default" and r.runs), None)
             if ours is not None:
-                found.append(
+                settings.append(
                     Setting(
                         data,
                         fraction,
@@ -75,15 +75,16 @@ def find_settings(suites: Sequence[Suite], records: Mapping[str, Record]) -> lis
                         [row for row in own if row.key.selection == "validation" and row.runs],
                     )
                 )
-    return found
+    return settings
 
 
 def set_means(settings: Sequence[Setting], value: Callable[[Setting], float | None]) -> dict[str, float]:
     """A set's value is the mean over its settings."""
     pairs = [(setting.data, value(setting)) for setting in settings]
-    names = dict.fromkeys(name for name, found in pairs if found is not None)
+    names = dict.fromkeys(name for name, number in pairs if number is not None)
     return {
-        name: float(np.mean([found for other, found in pairs if other == name and found is not None])) for name in names
+        name: float(np.mean([number for other, number in pairs if other == name and number is not None]))
+        for name in names
     }
 
 
@@ -208,8 +209,8 @@ def _relatedness_goals(suites: Sequence[Suite], records: Mapping[str, Record]) -
             inside, adversary = (float(np.mean(values)) for values in zip(*shares, strict=True))
         if without is not None and without.runs:
             a, b = _others(full), _others(without)
-            found = paired(b, a)
-            lost = 100 * found.difference.value if found is not None else math.nan
+            comparison = paired(b, a)
+            lost = 100 * comparison.difference.value if comparison is not None else math.nan
     lines = (
         ("alpha inside the right group", ">= 0.9", inside, inside >= 0.9),
         ("alpha that the adversarial task gets", "<= 0.05", adversary, adversary <= 0.05),

@@ -62,12 +62,12 @@ def sets() -> Iterator[tuple[str, Callable[[], Problem], int]]:
 def main(splits: int = SPLITS, coverage: float = 0.9) -> None:
     print(f"| set | rows per task | inside {coverage:.0%}, 95 % interval | size |\n|---|---|---|---|")
     for name, load, rows in sets():
-        problem, found = load(), []
+        problem, measured = load(), []
         with progress_bar(f"{name}, {rows} rows", splits) as done:
             for seed in range(splits):
-                found.append(covered_share(problem, rows, seed, coverage))
+                measured.append(covered_share(problem, rows, seed, coverage))
                 done()
-        share, size = (of_mean([pair[k] for pair in found]) for k in (0, 1))
+        share, size = (of_mean([pair[k] for pair in measured]) for k in (0, 1))
         unit = "classes" if problem.is_classification else "deviations wide"
         print(
             f"| {name} | {rows} | {share.value:.3f} ({share.low:.3f} to {share.high:.3f}) | {size.value:.2f} {unit} |"

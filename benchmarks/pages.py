@@ -11,8 +11,8 @@ def write_block(page: Path, name: str, text: str, append: bool = False) -> None:
     old = page.read_text(encoding="utf-8")
     if append and start not in old:
         old = f"{old.rstrip()}\n\n{start}\n{end}\n"
-    before, found, rest = old.partition(start)
+    before, opened, rest = old.partition(start)
     _, closed, after = rest.partition(end)
-    if not found or not closed:
+    if not opened or not closed:
         raise ValueError(f"{page} has no block between {start} and {end}; add both lines where the table belongs.")
     page.write_text(f"{before}{start}\n{text.strip()}\n{end}{after}", encoding="utf-8")

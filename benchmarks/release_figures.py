@@ -123,8 +123,8 @@ def speed_figures(root: Path) -> Iterator[Figure]:
                 break
             (goal,) = read_numbers(row["goal"])
             for column in ("two threads", "one thread"):
-                found = read_numbers(row[column])
-                value, half = (min(found) + max(found)) / 2, (max(found) - min(found)) / 2
+                numbers = read_numbers(row[column])
+                value, half = (min(numbers) + max(numbers)) / 2, (max(numbers) - min(numbers)) / 2
                 figure = (row["what"], column, round(value, 4), False, round(half, 4), value <= goal)
                 yield Figure("docs/performance.md", *figure)
 

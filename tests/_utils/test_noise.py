@@ -16,23 +16,23 @@ def source(seed: int = 0, dtype: torch.dtype = torch.float64) -> Noise:
 
 @pytest.mark.parametrize("draws", [1, 2, 3, 10])
 def test_normal_draws_are_antithetic_pairs(draws: int) -> None:
-    found = source().normal(draws, 2, 3)
-    assert found.shape == (draws, 2, 3)
+    values = source().normal(draws, 2, 3)
+    assert values.shape == (draws, 2, 3)
     half = (draws + 1) // 2
-    torch.testing.assert_close(found[: draws - half], -found[half:])
+    torch.testing.assert_close(values[: draws - half], -values[half:])
 
 
 def test_every_normal_draw_is_standard_normal() -> None:
-    found = source().normal(4, 100_000)
-    torch.testing.assert_close(found.mean(1), torch.zeros(4, dtype=torch.float64), atol=0.015, rtol=0)
-    torch.testing.assert_close(found.std(1), torch.ones(4, dtype=torch.float64), atol=0.015, rtol=0)
+    values = source().normal(4, 100_000)
+    torch.testing.assert_close(values.mean(1), torch.zeros(4, dtype=torch.float64), atol=0.015, rtol=0)
+    torch.testing.assert_close(values.std(1), torch.ones(4, dtype=torch.float64), atol=0.015, rtol=0)
 
 
 def test_gumbel_has_the_mean_and_variance_of_the_law() -> None:
-    found = source().gumbel(200_000)
-    assert found.isfinite().all()
-    assert float(found.mean()) == pytest.approx(0.5772, abs=0.01)
-    assert float(found.var()) == pytest.approx(math.pi**2 / 6, abs=0.03)
+    values = source().gumbel(200_000)
+    assert values.isfinite().all()
+    assert float(values.mean()) == pytest.approx(0.5772, abs=0.01)
+    assert float(values.var()) == pytest.approx(math.pi**2 / 6, abs=0.03)
 
 
 def test_dropout_keeps_the_mean() -> None:

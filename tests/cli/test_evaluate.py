@@ -14,15 +14,15 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
 def test_class_scores_per_task(run: Run, tables: Path, class_model: Path) -> None:
     labelled = tables / "class_labelled.csv"
-    found = json.loads(run("evaluate", class_model, labelled, "--json").stdout)["scores"]
+    scores = json.loads(run("evaluate", class_model, labelled, "--json").stdout)["scores"]
     table = pd.read_csv(labelled)
     expected = MultiTaskClassifier.load(class_model).score_tasks(table.drop(columns="outcome"), table["outcome"])
-    assert [row["task"] for row in found] == ["north", "south", "west", "(all rows)"]
-    for row in found[:-1]:
+    assert [row["task"] for row in scores] == ["north", "south", "west", "(all rows)"]
+    for row in scores[:-1]:
         assert row["accuracy"] == pytest.approx(expected[row["task"]])
         assert row["low"] <= row["accuracy"] <= row["high"]
         assert {"nll", "ece", "brier"} <= set(row)
-    assert sum(row["rows"] for row in found[:-1]) == found[-1]["rows"] == 60
+    assert sum(row["rows"] for row in scores[:-1]) == scores[-1]["rows"] == 60
     shown = run("evaluate", class_model, labelled)
     assert shown.exit_code == 0
     assert "north" in shown.stdout
@@ -30,11 +30,11 @@ def test_class_scores_per_task(run: Run, tables: Path, class_model: Path) -> Non
 
 def test_real_scores_per_task(run: Run, tables: Path, real_model: Path) -> None:
     labelled = tables / "real_labelled.csv"
-    found = json.loads(run("evaluate", real_model, labelled, "--json").stdout)["scores"][-1]
+    of_all_rows = json.loads(run("evaluate", real_model, labelled, "--json").stdout)["scores"][-1]
     table = pd.read_csv(labelled)
     error = MultiTaskRegressor.load(real_model).predict(table.drop(columns="days")) - table["days"]
-    assert found["rmse"] == pytest.approx((error**2).mean() ** 0.5, rel=1e-4)
-    assert found["nmse"] < 1
+    assert of_all_rows["rmse"] == pytest.approx((error**2).mean() ** 0.5, rel=1e-4)
+    assert of_all_rows["nmse"] < 1
     assert run("evaluate", real_model, labelled).exit_code == 0
 
 
@@ -64,15 +64,15 @@ def test_scores_of_an_event(run: Run, tables: Path, tmp_path: Path) -> None:
     table = pd.read_csv(labelled)
     table.loc[:2, "outcome"] = "severe"  # no model tells these events
     table.to_csv(labelled, index=False)
-    found = json.loads(run("evaluate", model, labelled, "--json").stdout)
+    answer = json.loads(run("evaluate", model, labelled, "--json").stdout)
     loaded = MultiTaskClassifier.load(model)
     for metric in ("auc", "balanced_accuracy", "f1", "brier"):
         expected = loaded.score_tasks(table.drop(columns="outcome"), table["outcome"], metric=metric)
-        assert [row[metric] for row in found["scores"][:-1]] == pytest.approx(expected.tolist())
-        assert found["mean_of_tasks"][metric] == pytest.approx(expected.mean())
+        assert [row[metric] for row in answer["scores"][:-1]] == pytest.approx(expected.tolist())
+        assert answer["mean_of_tasks"][metric] == pytest.approx(expected.mean())
     other = json.loads(run("evaluate", model, labelled, "--json", "--positive", "other").stdout)
-    assert other["scores"][-1]["f1"] != found["scores"][-1]["f1"]
-    assert other["scores"][-1]["auc"] == found["scores"][-1]["auc"]
+    assert other["scores"][-1]["f1"] != answer["scores"][-1]["f1"]
+    assert other["scores"][-1]["auc"] == answer["scores"][-1]["auc"]
     shown = run("evaluate", model, labelled).stdout
     assert "F1 is that of 'severe'" in shown
     assert all(len(line) <= 80 for line in shown.splitlines() if "│" in line)

@@ -20,34 +20,36 @@ def test_class_predictions_have_probabilities_and_uncertainty(
     out = tmp_path / "predictions.csv"
     done = run("predict", class_model, tables / "new.csv", "--out", out)
     assert done.exit_code == 0, done.output
-    new, found = pd.read_csv(tables / "new.csv"), pd.read_csv(out)
+    new, predicted = pd.read_csv(tables / "new.csv"), pd.read_csv(out)
     probabilities = [f"probability_{name}" for name in ("mild", "none", "severe")]
-    assert list(found.columns) == [*new.columns, "prediction", *probabilities, "total", "aleatoric", "epistemic"]
-    pd.testing.assert_frame_equal(found[new.columns], new)
-    np.testing.assert_allclose(found[probabilities].sum(axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(found["total"], found["aleatoric"] + found["epistemic"], atol=1e-5)
+    assert list(predicted.columns) == [*new.columns, "prediction", *probabilities, "total", "aleatoric", "epistemic"]
+    pd.testing.assert_frame_equal(predicted[new.columns], new)
+    np.testing.assert_allclose(predicted[probabilities].sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(predicted["total"], predicted["aleatoric"] + predicted["epistemic"], atol=1e-5)
     model = MultiTaskClassifier.load(class_model)
-    assert (found["prediction"] == model.predict(new)).all()  # Python finds the task column by itself
+    assert (predicted["prediction"] == model.predict(new)).all()  # Python finds the task column by itself
     labelled = pd.read_csv(tables / "class_labelled.csv")
-    assert (found["prediction"] == labelled["outcome"]).mean() > 0.6
+    assert (predicted["prediction"] == labelled["outcome"]).mean() > 0.6
 
 
 def test_real_predictions_are_in_the_targets_unit(run: Run, tables: Path, real_model: Path, tmp_path: Path) -> None:
     out = tmp_path / "predictions.csv"
     assert run("predict", real_model, tables / "new.csv", "--out", out).exit_code == 0
-    found = pd.read_csv(out)
-    assert list(found.columns[-4:]) == ["prediction", "total", "aleatoric", "epistemic"]
-    np.testing.assert_allclose(found["total"] ** 2, found["aleatoric"] ** 2 + found["epistemic"] ** 2, rtol=5e-5)
+    predicted = pd.read_csv(out)
+    assert list(predicted.columns[-4:]) == ["prediction", "total", "aleatoric", "epistemic"]
+    np.testing.assert_allclose(
+        predicted["total"] ** 2, predicted["aleatoric"] ** 2 + predicted["epistemic"] ** 2, rtol=5e-5
+    )
     mean, std = MultiTaskRegressor.load(real_model).predict(pd.read_csv(tables / "new.csv"), return_std=True)
-    np.testing.assert_allclose(found["prediction"], mean, rtol=1e-6, atol=1e-6 * mean.std())
-    np.testing.assert_allclose(found["total"], std, rtol=1e-5)
+    np.testing.assert_allclose(predicted["prediction"], mean, rtol=1e-6, atol=1e-6 * mean.std())
+    np.testing.assert_allclose(predicted["total"], std, rtol=1e-5)
 
 
 def test_predictions_without_a_file_go_to_standard_output(run: Run, tables: Path, class_model: Path) -> None:
-    found = pd.read_csv(io.StringIO(run("predict", class_model, tables / "new.csv").stdout))
-    assert len(found) == 60
+    predicted = pd.read_csv(io.StringIO(run("predict", class_model, tables / "new.csv").stdout))
+    assert len(predicted) == 60
     records = json.loads(run("predict", class_model, tables / "new.csv", "--json").stdout)
-    assert [r["prediction"] for r in records] == found["prediction"].tolist()
+    assert [r["prediction"] for r in records] == predicted["prediction"].tolist()
 
 
 def test_probabilities_are_written_with_six_digits(run: Run, tables: Path, class_model: Path) -> None:
@@ -92,14 +94,14 @@ def test_feature_files_are_tables_too(run: Run, tmp_path: Path) -> None:
 def test_intervals_and_sets(run: Run, tables: Path, class_model: Path, real_model: Path, tmp_path: Path) -> None:
     out, new = tmp_path / "p.csv", tables / "new.csv"
     assert run("predict", real_model, new, "--out", out, "--coverage", 0.8).exit_code == 0
-    found, table = pd.read_csv(out), pd.read_csv(new)
+    predicted, table = pd.read_csv(out), pd.read_csv(new)
     ends = MultiTaskRegressor.load(real_model).predict_interval(table, coverage=0.8)
-    np.testing.assert_allclose(found[["low", "high"]], ends, rtol=1e-5, atol=1e-5)
-    assert (found["low"] < found["prediction"]).all()
+    np.testing.assert_allclose(predicted[["low", "high"]], ends, rtol=1e-5, atol=1e-5)
+    assert (predicted["low"] < predicted["prediction"]).all()
     assert run("predict", class_model, new, "--out", out, "--coverage", 0.8).exit_code == 0
-    found = pd.read_csv(out)
+    predicted = pd.read_csv(out)
     sets = MultiTaskClassifier.load(class_model).predict_set(table, coverage=0.8)
-    assert [set(cell.split("; ")) for cell in found["set"]] == [set(sets.columns[row]) for row in sets.to_numpy()]
+    assert [set(cell.split("; ")) for cell in predicted["set"]] == [set(sets.columns[row]) for row in sets.to_numpy()]
     wrong = run("predict", class_model, new, "--out", tmp_path / "q.csv", "--coverage", 90)
     assert wrong.exit_code == 2
     assert "give a number between 0 and 1" in wrong.stderr

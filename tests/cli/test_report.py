@@ -24,8 +24,8 @@ def test_rows_that_were_in_training_are_told(run: Run, tables: Path, class_model
     told = "4 of the 64 labelled rows are also among the training rows"
     assert told in done.stderr
     assert told in out.read_text()
-    found = json.loads(run(*ask, "--data", mixed, "--json").stdout)
-    assert found["warnings"][0].startswith(told)
+    answer = json.loads(run(*ask, "--data", mixed, "--json").stdout)
+    assert answer["warnings"][0].startswith(told)
     done = run(*ask, "--data", tables / "class_labelled.csv")
     assert TOO_GOOD not in done.stderr + out.read_text()
 
@@ -69,6 +69,6 @@ def test_the_seed_is_the_one_that_was_given(run: Run, tables: Path, class_model:
 def test_a_control_is_fitted_where_there_is_something_to_explain(class_case: Case) -> None:
     """Two tasks have nobody to prefer."""
     for case, wanted in ((class_case, True), (make_case("class", ("a", "b"), steps=3), False)):
-        found, control = fit_others(case.model, case.evidence, case.train, case.test, ["pooled_linear"], 1, False)
-        assert list(found) == ["pooled_linear"]
+        others, control = fit_others(case.model, case.evidence, case.train, case.test, ["pooled_linear"], 1, False)
+        assert list(others) == ["pooled_linear"]
         assert (control is not None) == wanted

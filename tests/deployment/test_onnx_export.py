@@ -36,15 +36,15 @@ def codes(model: MultiTaskClassifier | MultiTaskRegressor, tasks: pd.Series) -> 
 def assert_same(numeric: Numeric, path: Path, atol: float = 1e-5) -> None:
     """Probabilities or means in units of the target's deviation, and every uncertainty."""
     model, X, tasks = numeric.model, numeric.X, numeric.tasks
-    found = run(path, X.to_numpy(np.float64), codes(model, tasks))
+    outputs = run(path, X.to_numpy(np.float64), codes(model, tasks))
     if isinstance(model, MultiTaskClassifier):
         expected, scale = {"probabilities": model.predict_proba(X, tasks=tasks)}, 1.0
     else:
         expected, scale = {"prediction": model.predict(X, tasks=tasks)}, model.y_scale_
     expected |= {**model.uncertainty(X, tasks=tasks)}
-    assert list(found) == list(expected)
+    assert list(outputs) == list(expected)
     for name, values in expected.items():
-        np.testing.assert_allclose(found[name] / scale, np.asarray(values) / scale, rtol=0, atol=atol, err_msg=name)
+        np.testing.assert_allclose(outputs[name] / scale, np.asarray(values) / scale, rtol=0, atol=atol, err_msg=name)
 
 
 def test_a_classifier_with_gaps_runs_in_onnxruntime(classes: Numeric, tmp_path: Path) -> None:
@@ -118,14 +118,14 @@ def test_dates_are_days_and_arrays_have_no_names(tmp_path: Path) -> None:
     model = MultiTaskClassifier(max_steps=15, random_state=0)
     export_onnx(model.fit(table[["age", "seen"]], table["outcome"], tasks=table["site"]), tmp_path / "dates.onnx")
     days = (table["seen"] - pd.Timestamp(0)).dt.days.to_numpy(np.float64)
-    found = run(tmp_path / "dates.onnx", np.column_stack([table["age"], days]), codes(model, table["site"]))
+    outputs = run(tmp_path / "dates.onnx", np.column_stack([table["age"], days]), codes(model, table["site"]))
     expected = model.predict_proba(table[["age", "seen"]], tasks=table["site"])
-    np.testing.assert_allclose(found["probabilities"], expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(outputs["probabilities"], expected, rtol=0, atol=1e-5)
     x = table[["age", "dose"]].to_numpy()
     model.fit(x, table["outcome"], tasks=table["site"])
     export_onnx(model, tmp_path / "array.onnx")
-    found = run(tmp_path / "array.onnx", x, codes(model, table["site"]))
-    np.testing.assert_allclose(found["probabilities"], model.predict_proba(x, tasks=table["site"]), rtol=0, atol=1e-5)
+    outputs = run(tmp_path / "array.onnx", x, codes(model, table["site"]))
+    np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(x, tasks=table["site"]), rtol=0, atol=1e-5)
 
 
 @pytest.mark.usefixtures("quick_inference")

@@ -112,10 +112,10 @@ def test_objects_columns_and_lists_give_the_models_predictions(client: Client, m
         np.testing.assert_allclose(probabilities(client.post("/predict", json=body)), expected, rtol=0, atol=1e-6)
     answer = client.post("/predict", json={"rows": with_task})
     np.testing.assert_allclose(probabilities(answer), expected, rtol=0, atol=1e-6)
-    found = answer.json()["predictions"]
-    assert [row["prediction"] for row in found] == model.classes_[expected.argmax(1)].tolist()
+    predicted = answer.json()["predictions"]
+    assert [row["prediction"] for row in predicted] == model.classes_[expected.argmax(1)].tolist()
     for name in ("total", "aleatoric", "epistemic"):
-        np.testing.assert_allclose([row[name] for row in found], uncertainty[name], rtol=0, atol=1e-6)
+        np.testing.assert_allclose([row[name] for row in predicted], uncertainty[name], rtol=0, atol=1e-6)
 
 
 GOOD = {"age": 0.1, "dose": 0.2, "bmi": None, "ward": "A"}
@@ -174,10 +174,10 @@ def test_many_at_once_get_their_own_answers(client: Client, model: MultiTaskClas
         return seed, probabilities(client.post("/predict", json={"rows": rows, "tasks": tasks}))
 
     with ThreadPoolExecutor(16) as pool:
-        for seed, found in pool.map(ask, range(100)):
+        for seed, answered in pool.map(ask, range(100)):
             table = make_table(5, seed)
             expected = model.predict_proba(table[COLUMNS], tasks=table["site"])
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+            np.testing.assert_allclose(answered, expected, rtol=0, atol=1e-6)
 
 
 def test_sigterm_ends_it_with_success_and_a_taken_port_is_said(model: MultiTaskClassifier, tmp_path: Path) -> None:
@@ -201,8 +201,8 @@ def test_arrays_have_columns_by_their_place_and_numbers_are_real() -> None:
     mean, std = model.predict(x[:3], tasks=[1, 1, 1], return_std=True)
     for rows in (x[:3].tolist(), {"x1": x[:3, 1].tolist(), "x0": x[:3, 0].tolist()}):
         table = read_rows(rows, ["x0", "x1"], max_rows=3)
-        found = predictions(model, table, read_tasks(1, table, model))
-        np.testing.assert_allclose([row["prediction"] for row in found], mean, rtol=0, atol=1e-6)
-        np.testing.assert_allclose([row["total"] for row in found], std, rtol=0, atol=1e-6)
+        predicted = predictions(model, table, read_tasks(1, table, model))
+        np.testing.assert_allclose([row["prediction"] for row in predicted], mean, rtol=0, atol=1e-6)
+        np.testing.assert_allclose([row["total"] for row in predicted], std, rtol=0, atol=1e-6)
     with pytest.raises(ValueError, match="The model was fitted on numbers, and some cell is none"):
         predictions(model, read_rows([["a", 1]], ["x0", "x1"], 3), np.array([1], dtype=object))

@@ -109,10 +109,10 @@ def test_an_unknown_task_is_encoded_as_the_average_of_all(method: str) -> None:
 def test_unknown_task_average(clf: MultiTaskClassifier, reg: MultiTaskRegressor) -> None:
     averaging = clone(clf).set_params(unknown_task="average").fit(X, Y, tasks=TASK)
     tasks = np.where(np.arange(48) < 5, "east", TASK)
-    found = averaging.predict_proba(X, tasks=tasks)
+    averaged = averaging.predict_proba(X, tasks=tasks)
     each = np.mean([clf.predict_proba(X[:5], tasks=[name] * 5) for name in clf.tasks_], axis=0)
-    np.testing.assert_allclose(found[:5], each, atol=1e-6)
-    np.testing.assert_allclose(found[5:], clf.predict_proba(X, tasks=TASK)[5:], atol=1e-6)
+    np.testing.assert_allclose(averaged[:5], each, atol=1e-6)
+    np.testing.assert_allclose(averaged[5:], clf.predict_proba(X, tasks=TASK)[5:], atol=1e-6)
     values = clone(reg).set_params(unknown_task="average").fit(REAL.X, UNIT, tasks=TASK)
     mean, std = values.predict(REAL.X, tasks=tasks, return_std=True)
     parts = np.array([reg.predict(REAL.X[:5], tasks=[name] * 5) for name in reg.tasks_])

@@ -29,12 +29,12 @@ def test_classifier_api(clf: MultiTaskClassifier) -> None:
 
 
 def test_uncertainty_of_classes(clf: MultiTaskClassifier) -> None:
-    found = clf.uncertainty(X, tasks=TASK)
-    assert list(found.columns) == ["total", "aleatoric", "epistemic"]
-    np.testing.assert_allclose(found.total, found.aleatoric + found.epistemic, atol=1e-6)
+    parts = clf.uncertainty(X, tasks=TASK)
+    assert list(parts.columns) == ["total", "aleatoric", "epistemic"]
+    np.testing.assert_allclose(parts.total, parts.aleatoric + parts.epistemic, atol=1e-6)
     p = clf.predict_proba(X, tasks=TASK).astype(float)
-    np.testing.assert_allclose(found.total, -(p * np.log(np.maximum(p, 1e-30))).sum(1), atol=1e-4)
-    assert (found.to_numpy() >= -1e-7).all()
+    np.testing.assert_allclose(parts.total, -(p * np.log(np.maximum(p, 1e-30))).sum(1), atol=1e-4)
+    assert (parts.to_numpy() >= -1e-7).all()
 
 
 @pytest.mark.parametrize("labels", [[3, 1, 7, 5], [True, False], ["b", "a"], [2.0, 1.0, 0.0]])

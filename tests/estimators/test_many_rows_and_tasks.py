@@ -58,8 +58,8 @@ def test_a_thousand_tasks_have_teachers_instead_of_a_table(
     model.save(tmp_path / "model.vmtl")
     assert (tmp_path / "model.vmtl").stat().st_size < 2e6  # no table of pairs: 1,200^2 numbers would be 5.8 MB
     again = type(model).load(tmp_path / "model.vmtl")
-    found, expected = (m.uncertainty(MANY_X[:50], tasks=MANY_TASKS[:50]) for m in (again, model))
-    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    loaded, expected = (m.uncertainty(MANY_X[:50], tasks=MANY_TASKS[:50]) for m in (again, model))
+    pd.testing.assert_frame_equal(loaded, expected, check_exact=True)
     pd.testing.assert_series_equal(again.teachers(7), model.teachers(7))
 
 
@@ -69,19 +69,19 @@ def test_a_thousand_tasks_are_described_without_a_map(
     model, y = crowd
     model.save(tmp_path / "model.vmtl")
     model = type(model).load(tmp_path / "model.vmtl")
-    found = read_crowd(model)
-    assert found is not None
-    assert found.n_tasks == 1200
-    assert 1 <= found.teachers <= 1199 + 1e-6
-    assert "1,200 tasks" in found.sentence()
-    assert len(found.arrows) == 24
+    description = read_crowd(model)
+    assert description is not None
+    assert description.n_tasks == 1200
+    assert 1 <= description.teachers <= 1199 + 1e-6
+    assert "1,200 tasks" in description.sentence()
+    assert len(description.arrows) == 24
     document = model_document(model)
     assert "alpha" not in document
     assert len(json.dumps(document)) < 1e6
     worth = structure_worth_of(model, Labelled(MANY_X, y, MANY_TASKS))
     section = relatedness_section(model, None, worth)
     assert section is not None
-    assert section.words[0] == found.sentence()
+    assert section.words[0] == description.sentence()
     assert [sheet.name for sheet in section.sheets] == ["arrows", "worth"]
 
 
@@ -146,15 +146,15 @@ def test_many_rows_are_iterated_to_what_a_table_of_all_pairs_gives(
     monkeypatch.setattr(weight_prior, "solve_iteratively", lambda *rest: asked.append(1) or iterate(*rest))
     kind = MultiTaskClassifier if classes else MultiTaskRegressor
     monkeypatch.setattr(weight_prior, "MAX_DUAL_ROWS", N_ROWS - 1)
-    found = kind(random_state=0).fit(x, y, tasks=task)
+    iterated = kind(random_state=0).fit(x, y, tasks=task)
     assert asked == [1]
     monkeypatch.setattr(weight_prior, "MAX_DUAL_ROWS", N_ROWS)
     expected = kind(random_state=0).fit(x, y, tasks=task)
     assert asked == [1]
     new, of = x[:300], task[:300]
-    if isinstance(found, MultiTaskClassifier) and isinstance(expected, MultiTaskClassifier):
-        one, two = (model.predict_proba(new, tasks=of) for model in (found, expected))
+    if isinstance(iterated, MultiTaskClassifier) and isinstance(expected, MultiTaskClassifier):
+        one, two = (model.predict_proba(new, tasks=of) for model in (iterated, expected))
         np.testing.assert_allclose(one, two, rtol=0, atol=0.005)
     else:
-        one, two = (model.predict(new, tasks=of) for model in (found, expected))
+        one, two = (model.predict(new, tasks=of) for model in (iterated, expected))
         np.testing.assert_allclose(one, two, rtol=0, atol=0.01 * y.std())

@@ -15,9 +15,9 @@ def test_regression_is_in_the_unit_of_the_user(reg: MultiTaskRegressor) -> None:
     mean, std = reg.predict(REAL.X, tasks=TASK, return_std=True)
     assert reg.score(REAL.X, UNIT, tasks=TASK) > 0.5
     assert 800 < mean.min() < mean.max() < 1200
-    found = reg.uncertainty(REAL.X, tasks=TASK)
-    np.testing.assert_allclose(found.total, std)
-    np.testing.assert_allclose(found.total**2, found.aleatoric**2 + found.epistemic**2)
+    parts = reg.uncertainty(REAL.X, tasks=TASK)
+    np.testing.assert_allclose(parts.total, std)
+    np.testing.assert_allclose(parts.total**2, parts.aleatoric**2 + parts.epistemic**2)
     residual = np.sqrt(np.mean((mean - UNIT) ** 2))
     assert 0.3 * residual < std.mean() < 5 * residual
     other = regressor().fit(REAL.X, 3.0 + 0.001 * REAL.y, tasks=TASK)

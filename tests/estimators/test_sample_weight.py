@@ -28,16 +28,16 @@ def test_a_row_of_weight_zero_is_no_row() -> None:
     with_extra = classifier().fit(np.r_[X, extra], np.r_[Y, ["eel"] * 9], **more)
     without = classifier().fit(X, Y, tasks=TASK)
     assert with_extra.classes_.tolist() == without.classes_.tolist()
-    found, expected = (model.predict_proba(X, tasks=TASK) for model in (with_extra, without))
-    np.testing.assert_allclose(found, expected, atol=0.03)  # other noise in training
-    found, expected = (
+    weighted, expected = (model.predict_proba(X, tasks=TASK) for model in (with_extra, without))
+    np.testing.assert_allclose(weighted, expected, atol=0.03)  # other noise in training
+    weighted, expected = (
         model.predict(REAL.X, tasks=TASK)
         for model in (
             regressor().fit(np.r_[REAL.X, extra], np.r_[UNIT, 9e3 + extra[:, 0]], **more),
             regressor().fit(REAL.X, UNIT, tasks=TASK),
         )
     )
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    np.testing.assert_allclose(weighted, expected, rtol=1e-4)
 
 
 def test_the_same_weight_for_all_rows_changes_little() -> None:

@@ -17,9 +17,9 @@ from vmtl.evaluation.comparison import ALONE, POOLED
 def others(class_case: Case) -> dict[str, object]:
     names = names_to_compare(class_case.model, [ALONE, POOLED, "augmented_linear"])
     seen: list[str] = []
-    found = compare(class_case.model, class_case.evidence, class_case.train, class_case.test, names, seen.append)
+    outcome = compare(class_case.model, class_case.evidence, class_case.train, class_case.test, names, seen.append)
     assert seen == names
-    return dict(found)
+    return dict(outcome)
 
 
 def test_all_methods_and_references_are_compared_unless_named(class_case: Case) -> None:
@@ -54,7 +54,7 @@ def test_a_lead_is_paired_and_its_interval_is_that_of_a_bootstrap(request: pytes
         if kind == "class"
         else replace(first, mean=first.mean + rng.normal(size=n))
     )
-    found = lead(first, worse)
+    outcome = lead(first, worse)
     sign = 1 if kind == "class" else -1
     draws = []
     for _ in range(500):
@@ -65,9 +65,9 @@ def test_a_lead_is_paired_and_its_interval_is_that_of_a_bootstrap(request: pytes
         ]
         draws.append(sign * (sides[0].mean_score() - sides[1].mean_score()))
     low, high = np.quantile(draws, [0.025, 0.975])
-    assert found.value == pytest.approx(sign * (first.mean_score() - worse.mean_score()))
-    assert found.value > 0
-    assert found.high - found.low == pytest.approx(high - low, rel=0.2)
+    assert outcome.value == pytest.approx(sign * (first.mean_score() - worse.mean_score()))
+    assert outcome.value > 0
+    assert outcome.high - outcome.low == pytest.approx(high - low, rel=0.2)
     assert lead(first, first).high == 0
 
 

@@ -55,15 +55,15 @@ def test_of_all_thresholds_that_of_the_costs_is_best_where_probabilities_are_tru
 
 
 def test_curves_pass_through_every_decision() -> None:
-    found = curves(evidence())
-    assert found is not None
+    curve = curves(evidence())
+    assert curve is not None
     for threshold in (0.9, 0.5, 0.2):
         at = decide(evidence(), Costs(), threshold)
-        points = np.column_stack([found.false_alarm_rate, found.sensitivity])
+        points = np.column_stack([curve.false_alarm_rate, curve.sensitivity])
         # scikit-learn leaves out points on a straight line, so the decision lies on the curve, not always at a point
         assert np.interp(1 - at.specificity, *points.T) >= at.sensitivity - 1e-12
-        assert np.abs(found.recall - at.sensitivity).min() < 1e-12
-    assert found.prevalence == 0.5
+        assert np.abs(curve.recall - at.sensitivity).min() < 1e-12
+    assert curve.prevalence == 0.5
     assert curves(evidence(np.zeros(6, int))) is None
 
 

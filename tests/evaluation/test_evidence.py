@@ -12,13 +12,13 @@ from vmtl.evaluation import ece, perfect_ece
 
 def test_evidence_agrees_with_the_estimator(class_case: Case, real_case: Case) -> None:
     for case in (class_case, real_case):
-        found = [case.evidence.score(case.evidence.rows(t)).value for t in case.evidence.present]
+        actual = [case.evidence.score(case.evidence.rows(t)).value for t in case.evidence.present]
         if case.evidence.p is not None:
             expected = case.model.score_tasks(case.test.X, case.test.y, tasks=case.test.tasks)
         else:
             error = case.model.predict(case.test.X, tasks=case.test.tasks) - case.test.y
             expected = pd.Series(error**2).groupby(pd.Series(case.test.tasks)).mean() ** 0.5
-        np.testing.assert_allclose(found, expected, rtol=1e-5)  # far from 0, of predictions in float32
+        np.testing.assert_allclose(actual, expected, rtol=1e-5)  # far from 0, of predictions in float32
     assert class_case.evidence.scores(np.arange(150))["ece"] == ece(
         class_case.evidence.y,
         class_case.evidence.p,  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("quick_inference")
 
 
 @pytest.fixture(scope="module", params=["outcome", "days"])
-def found(request: pytest.FixtureRequest, quick_inference: None) -> tuple[Any, pd.DataFrame, pd.Series, Importance]:
+def explained(request: pytest.FixtureRequest, quick_inference: None) -> tuple[Any, pd.DataFrame, pd.Series, Importance]:
     train, test = make_table(120, 0), make_table(300, 1)
     test.loc[::7, "ward"] = None
     estimator = MultiTaskClassifier if request.param == "outcome" else MultiTaskRegressor
@@ -28,8 +28,8 @@ def found(request: pytest.FixtureRequest, quick_inference: None) -> tuple[Any, p
     return model, test[features], test[request.param], column_importance(model, test[features], test[request.param])
 
 
-def test_columns_have_their_own_names_and_the_order_of_the_truth(found: tuple[Any, ...]) -> None:
-    importance = found[-1]
+def test_columns_have_their_own_names_and_the_order_of_the_truth(explained: tuple[Any, ...]) -> None:
+    importance = explained[-1]
     assert importance.columns == ("age", "dose", "ward", "bmi")
     assert importance.tasks == ("north", "south", "west")
     by_name = dict(zip(importance.columns, importance.overall, strict=True))
@@ -41,9 +41,9 @@ def test_columns_have_their_own_names_and_the_order_of_the_truth(found: tuple[An
     assert (table["low"] <= table["importance"]).all()
 
 
-def test_it_is_the_fall_of_the_log_likelihood(found: tuple[Any, ...]) -> None:
+def test_it_is_the_fall_of_the_log_likelihood(explained: tuple[Any, ...]) -> None:
     """The same shuffle by hand: a whole raw column moved between rows of one task."""
-    model, X, y, importance = found
+    model, X, y, importance = explained
     if not isinstance(model, MultiTaskClassifier):
         pytest.skip("probabilities are easier to check by hand")
     codes = np.searchsorted(model.tasks_, X["site"])
@@ -63,8 +63,8 @@ def test_it_is_the_fall_of_the_log_likelihood(found: tuple[Any, ...]) -> None:
     assert by_name["ward"].value == pytest.approx(np.mean(drops), abs=1e-4)  # float32 predictions
 
 
-def test_without_labels_it_is_the_change_of_predictions(found: tuple[Any, ...]) -> None:
-    model, X, _, _ = found
+def test_without_labels_it_is_the_change_of_predictions(explained: tuple[Any, ...]) -> None:
+    model, X, _, _ = explained
     importance = column_importance(model, X, repeats=2)
     assert importance.columns[0] == "age"
     assert "change" in importance.unit

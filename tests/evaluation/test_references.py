@@ -34,8 +34,8 @@ def test_augmented_row_is_logistic_regression_on_written_out_features() -> None:
     a, b = scale_by_norm(np.asarray(train.X, float), np.asarray(test.X, float))
     a, b = augmented(a, train.task, 4), augmented(b, test.task, 4)
     wanted = LogisticRegression(C=100.0, max_iter=5000, tol=1e-8).fit(a, train.y).predict_proba(b)
-    found = fit_reference(REFERENCES["augmented_linear"], train, test, 100.0, 0)
-    assert found.p == pytest.approx(wanted, abs=2e-3)
+    reference = fit_reference(REFERENCES["augmented_linear"], train, test, 100.0, 0)
+    assert reference.p == pytest.approx(wanted, abs=2e-3)
 
 
 def test_ridge_rows_are_ridge_on_written_out_features() -> None:
@@ -49,12 +49,12 @@ def test_ridge_rows_are_ridge_on_written_out_features() -> None:
 
 def test_per_task_row_is_one_model_per_task() -> None:
     train, test = sides(load_digits_domains())
-    found = fit_reference(REFERENCES["per_task_linear"], train, test, 100.0, 0)
-    assert found.p is not None
+    reference = fit_reference(REFERENCES["per_task_linear"], train, test, 100.0, 0)
+    assert reference.p is not None
     a, b = scale_by_norm(np.asarray(train.X, float), np.asarray(test.X, float))
     own, asked = train.task == 2, test.task == 2
     wanted = LogisticRegression(C=100.0, max_iter=5000, tol=1e-8).fit(a[own], train.y[own]).predict_proba(b[asked])
-    assert found.p[asked][:, np.unique(train.y[own])] == pytest.approx(wanted, abs=2e-3)
+    assert reference.p[asked][:, np.unique(train.y[own])] == pytest.approx(wanted, abs=2e-3)
 
 
 def test_cross_validation_looks_at_training_rows_only() -> None:

@@ -53,7 +53,7 @@ def run(kind: Any, case: Case, toy: Toy) -> None:
         return
     model.fit(X, y, tasks=tasks, **inputs)
     assert np.isfinite(model.uncertainty(X, tasks=tasks).to_numpy()).all()
-    found = model.predict(X, tasks=tasks)
-    assert len(found) == len(toy.X)
+    prediction = model.predict(X, tasks=tasks)
+    assert len(prediction) == len(toy.X)
     if kind is MultiTaskRegressor:
-        assert np.isfinite(found).all()
+        assert np.isfinite(prediction).all()

@@ -10,10 +10,10 @@ def resolve(name: str) -> object:
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         try:
-            found = importlib.import_module(".".join(parts[:length]))
+            value = importlib.import_module(".".join(parts[:length]))
         except ModuleNotFoundError:
             continue
         for part in parts[length:]:
-            found = getattr(found, part) if hasattr(found, part) else found.__annotations__[part]
-        return found
+            value = getattr(value, part) if hasattr(value, part) else value.__annotations__[part]
+        return value
     raise AssertionError(f"{name} does not exist")

@@ -30,9 +30,9 @@ def naive_quantile(of: LeftOutScores, t: int, coverage: float) -> float:
 @pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95])
 def test_quantiles_are_those_of_the_definition(coverage: float) -> None:
     of = scores((3, 12, 40, 7))
-    found = of.quantiles(coverage, 5)
+    actual = of.quantiles(coverage, 5)
     expected = [naive_quantile(of, t, coverage) for t in range(6)]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(actual, expected)
 
 
 def test_a_task_with_enough_rows_looks_at_its_own_scores_only() -> None:

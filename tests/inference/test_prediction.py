@@ -53,22 +53,24 @@ def brute_force(model: Model, problem: Toy, draws: int) -> torch.Tensor:
 
 def test_monte_carlo_of_classes_against_brute_force() -> None:
     model = trained(CLASSES, predict_z=40, predict_w=40)
-    found = predictor(model, "monte-carlo").classes(CLASSES.X, CLASSES.task)
+    predicted = predictor(model, "monte-carlo").classes(CLASSES.X, CLASSES.task)
     p = brute_force(model, CLASSES, 4000).softmax(-1)
-    np.testing.assert_allclose(found.probabilities, p.mean(0), atol=0.03)
+    np.testing.assert_allclose(predicted.probabilities, p.mean(0), atol=0.03)
     entropies = -(p * p.clamp_min(1e-300).log()).sum(-1).mean(0)
-    np.testing.assert_allclose(found.aleatoric, entropies, atol=0.05)
-    np.testing.assert_allclose(found.total, -(found.probabilities * np.log(found.probabilities)).sum(1), atol=1e-9)
+    np.testing.assert_allclose(predicted.aleatoric, entropies, atol=0.05)
+    np.testing.assert_allclose(
+        predicted.total, -(predicted.probabilities * np.log(predicted.probabilities)).sum(1), atol=1e-9
+    )
 
 
 def test_monte_carlo_and_moments_of_values_against_brute_force() -> None:
     model = trained(VALUES, predict_z=60, predict_w=60)
     draws = brute_force(model, VALUES, 20_000)[..., 0]
     for mode in ("monte-carlo", "moment"):
-        found = predictor(model, mode).values(VALUES.X, VALUES.task)
-        np.testing.assert_allclose(found.mean, draws.mean(0), atol=0.05)
-        np.testing.assert_allclose(found.epistemic, draws.std(0), rtol=0.15)
-        np.testing.assert_allclose(found.aleatoric, model.likelihood.scale().numpy()[VALUES.task])
+        predicted = predictor(model, mode).values(VALUES.X, VALUES.task)
+        np.testing.assert_allclose(predicted.mean, draws.mean(0), atol=0.05)
+        np.testing.assert_allclose(predicted.epistemic, draws.std(0), rtol=0.15)
+        np.testing.assert_allclose(predicted.aleatoric, model.likelihood.scale().numpy()[VALUES.task])
     mean = predictor(model, "mean").values(VALUES.X, VALUES.task)
     assert (mean.epistemic == 0).all()
     np.testing.assert_allclose(mean.mean, predictor(model, "moment").values(VALUES.X, VALUES.task).mean)
@@ -78,17 +80,17 @@ def test_mean_is_the_softmax_of_the_posterior_means() -> None:
     model, rows = trained(CLASSES), CLASSES.rows()
     z, w = model.encoder(rows.x[None]).mean[0], model.q_w().mean[rows.task]
     logits = model.logit_scale * (torch.einsum("nk,nck->nc", z, w[..., :-1]) + w[..., -1])
-    found = predictor(model, "mean").classes(CLASSES.X, CLASSES.task)
-    np.testing.assert_allclose(found.probabilities, logits.softmax(-1))
-    np.testing.assert_allclose(found.total, found.aleatoric)
+    predicted = predictor(model, "mean").classes(CLASSES.X, CLASSES.task)
+    np.testing.assert_allclose(predicted.probabilities, logits.softmax(-1))
+    np.testing.assert_allclose(predicted.total, predicted.aleatoric)
 
 
 def test_moment_is_near_many_draws() -> None:
     model = trained(CLASSES)
     p = brute_force(model, CLASSES, 2000).softmax(-1).mean(0)
-    found = predictor(model, "moment").classes(CLASSES.X, CLASSES.task)
-    np.testing.assert_allclose(found.probabilities, p, atol=0.12)
-    assert (found.probabilities.argmax(1) == p.argmax(1).numpy()).mean() > 0.9
+    predicted = predictor(model, "moment").classes(CLASSES.X, CLASSES.task)
+    np.testing.assert_allclose(predicted.probabilities, p, atol=0.12)
+    assert (predicted.probabilities.argmax(1) == p.argmax(1).numpy()).mean() > 0.9
 
 
 def test_rounding_never_makes_the_models_uncertainty_negative(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,18 +102,18 @@ def test_rounding_never_makes_the_models_uncertainty_negative(monkeypatch: pytes
         return p, entropies + 1e-6
 
     monkeypatch.setattr(Predictor, "_class_block", rounded)
-    found = predictor(trained(CLASSES), "mean").classes(CLASSES.X, CLASSES.task)
-    assert (found.total >= found.aleatoric).all()
+    predicted = predictor(trained(CLASSES), "mean").classes(CLASSES.X, CLASSES.task)
+    assert (predicted.total >= predicted.aleatoric).all()
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_the_uncertainty_adds_up(mode: str) -> None:
-    found = predictor(trained(CLASSES), mode).classes(CLASSES.X, CLASSES.task)
-    epistemic = found.total - found.aleatoric
-    assert (found.aleatoric >= 0).all()
+    predicted = predictor(trained(CLASSES), mode).classes(CLASSES.X, CLASSES.task)
+    epistemic = predicted.total - predicted.aleatoric
+    assert (predicted.aleatoric >= 0).all()
     assert (epistemic >= 0).all()
     assert (epistemic.max() > 1e-3) == (mode != "mean")
-    assert found.total.max() <= np.log(4) + 1e-9
+    assert predicted.total.max() <= np.log(4) + 1e-9
 
 
 def test_draws_depend_on_the_seed() -> None:
@@ -149,8 +151,8 @@ def test_the_shape_of_a_block_does_not_matter(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_no_rows_give_no_predictions() -> None:
-    found = predictor(trained(CLASSES), "moment").classes(np.zeros((0, 6)), np.zeros(0, dtype=int))
-    assert found.probabilities.shape == (0, 4)
+    predicted = predictor(trained(CLASSES), "moment").classes(np.zeros((0, 6)), np.zeros(0, dtype=int))
+    assert predicted.probabilities.shape == (0, 4)
 
 
 @pytest.mark.parametrize("mode", ["monte-carlo", "moment", "mean"])

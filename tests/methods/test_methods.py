@@ -64,9 +64,9 @@ def test_a_misnamed_or_malformed_file_fails_at_import(
 
 
 def test_a_good_file_is_all_that_a_method_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = discover_in(tmp_path, {"first.py": GOOD, "twelfth.py": GOOD}, monkeypatch)
-    assert list(found) == ["first", "twelfth"]
-    assert found["twelfth"].name == "A"
+    discovered = discover_in(tmp_path, {"first.py": GOOD, "twelfth.py": GOOD}, monkeypatch)
+    assert list(discovered) == ["first", "twelfth"]
+    assert discovered["twelfth"].name == "A"
 
 
 def discover_in(folder: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Method]:

@@ -43,20 +43,20 @@ def test_equals_the_naive_computation(problem: Toy, stored: bool, monkeypatch: p
     monkeypatch.setattr(attention, "STORED", attention.STORED if stored else 0)
     weight = np.random.default_rng(0).integers(1, 4, len(problem.y)).astype(float)
     rows = problem.rows(weight=weight)
-    found = Attention(rows)
-    assert (found._stored is not None) == stored
-    torch.testing.assert_close(found.mix(rows.x, torch.arange(len(rows.y))), naive(rows), atol=1e-12, rtol=1e-10)
+    mixer = Attention(rows)
+    assert (mixer._stored is not None) == stored
+    torch.testing.assert_close(mixer.mix(rows.x, torch.arange(len(rows.y))), naive(rows), atol=1e-12, rtol=1e-10)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 def test_an_affine_layer_commutes_with_the_average(problem: Toy) -> None:
     rows = problem.rows()
-    found, index = Attention(rows), torch.arange(len(rows.y))
+    mixer, index = Attention(rows), torch.arange(len(rows.y))
     generator = torch.Generator().manual_seed(0)
     weight = torch.randn(rows.x.shape[1], 4, generator=generator, dtype=torch.float64)
     bias = torch.randn(4, generator=generator, dtype=torch.float64)
-    first = found.mix(rows.x @ weight + bias, index)[found.support]
-    after = (naive(rows) @ weight + bias)[found.support]
+    first = mixer.mix(rows.x @ weight + bias, index)[mixer.support]
+    after = (naive(rows) @ weight + bias)[mixer.support]
     torch.testing.assert_close(first, after, atol=1e-12, rtol=1e-10)
 
 

@@ -12,22 +12,22 @@ from vmtl.model.heads import class_statistics
 
 def test_class_statistics_are_exact_weighted_class_means() -> None:
     rows = toy([7, 5], classes=3, missing=[(1, 0)]).rows(weight=[2, *[1] * 11])
-    found = class_statistics(rows)
-    assert found.shape == (2, 3, 6)
-    assert (found[1, 0] == 0).all()
+    statistics = class_statistics(rows)
+    assert statistics.shape == (2, 3, 6)
+    assert (statistics[1, 0] == 0).all()
     own = (rows.task == 0) & (rows.y == 0)
     expected = (rows.weight[own] @ rows.x[own]) / rows.weight[own].sum()
-    torch.testing.assert_close(found[0, 0], expected)
+    torch.testing.assert_close(statistics[0, 0], expected)
 
 
 def test_regression_statistics_contain_the_target() -> None:
     rows = toy([7, 5]).rows()
-    found = class_statistics(rows)
-    assert found.shape == (2, 1, 7)
+    statistics = class_statistics(rows)
+    assert statistics.shape == (2, 1, 7)
     own = rows.task == 1
     x, y = rows.x[own], rows.y[own]
-    torch.testing.assert_close(found[1, 0, :-1], ((x - x.mean(0)) * (y - y.mean())[:, None]).mean(0))
-    torch.testing.assert_close(found[1, 0, -1], y.mean())
+    torch.testing.assert_close(statistics[1, 0, :-1], ((x - x.mean(0)) * (y - y.mean())[:, None]).mean(0))
+    torch.testing.assert_close(statistics[1, 0, -1], y.mean())
 
 
 def test_an_amortised_head_gives_the_prior_to_a_class_it_never_saw() -> None:

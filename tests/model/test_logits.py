@@ -38,11 +38,11 @@ def test_local_reparameterisation_has_the_mean_and_variance_of_sampled_weights(s
     q_z, q_w = posteriors()
     q = q_z if stochastic_z else Delta(q_z.mean)
     noise = Noise(2, torch.device("cpu"), torch.float64)
-    found = sample_logits(q, q_w, noise, 200, 200 if stochastic_z else 40_000)
-    assert found.shape == (40_000, 2, 3, 5)
+    drawn = sample_logits(q, q_w, noise, 200, 200 if stochastic_z else 40_000)
+    assert drawn.shape == (40_000, 2, 3, 5)
     reference = sampled_weights(q, q_w, 40_000)
-    torch.testing.assert_close(found.mean(0), reference.mean(0), atol=0.1, rtol=0.02)
-    torch.testing.assert_close(found.var(0), reference.var(0), atol=0.1, rtol=0.2 if stochastic_z else 0.05)
+    torch.testing.assert_close(drawn.mean(0), reference.mean(0), atol=0.1, rtol=0.02)
+    torch.testing.assert_close(drawn.var(0), reference.var(0), atol=0.1, rtol=0.2 if stochastic_z else 0.05)
 
 
 @pytest.mark.parametrize("stochastic_z", [True, False])

@@ -40,15 +40,15 @@ def test_terms_add_up() -> None:
         with torch.no_grad():
             model.mixing_w.log_pi.copy_(torch.randn(3, 3, generator=torch.Generator().manual_seed(0)))
         objective = Objective(model, rows)
-        found = objective.terms(rows.batch(*rows.by_task), 0.7, Quiet())
-        losses = objective.task_losses(found, Scales(0.3, 0.7, 0.2))
-        expected = found.nll + 0.3 * found.kl_z + (0.7 * found.kl_w + 0.2 * found.entropy) / torch.tensor([6, 11, 9])
+        terms = objective.terms(rows.batch(*rows.by_task), 0.7, Quiet())
+        losses = objective.task_losses(terms, Scales(0.3, 0.7, 0.2))
+        expected = terms.nll + 0.3 * terms.kl_z + (0.7 * terms.kl_w + 0.2 * terms.entropy) / torch.tensor([6, 11, 9])
         torch.testing.assert_close(losses, expected)
         torch.testing.assert_close(objective.task_share, share.double())
         alpha = model.alpha()
         plogp = torch.where(alpha > 0, alpha * alpha.clamp_min(1e-30).log(), 0.0).sum(-1)
         size = 4 * 9  # C (K + 1), the features are the raw columns
-        torch.testing.assert_close(found.entropy, size * (plogp + math.log(2)))
+        torch.testing.assert_close(terms.entropy, size * (plogp + math.log(2)))
 
 
 def test_cross_entropy_runs_over_the_classes_a_task_saw() -> None:
@@ -135,8 +135,8 @@ def test_elbo_is_below_the_exact_evidence_on_a_linear_gaussian_toy(n_tasks: int,
 
 @torch.no_grad()
 def elbo_gap(model: Model, rows: Rows) -> np.ndarray:
-    found = Objective(model, rows).terms(rows.batch(*rows.by_task), 1.0, cpu_noise())
-    elbo = -(found.nll * model.task_rows + found.kl_w)
+    terms = Objective(model, rows).terms(rows.batch(*rows.by_task), 1.0, cpu_noise())
+    elbo = -(terms.nll * model.task_rows + terms.kl_w)
     q_w, sigma, s0 = model.q_w(), model.likelihood.scale(), float(model.logit_scale)
     assert isinstance(q_w, Gaussian)
     r = model.settings.sharing

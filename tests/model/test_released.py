@@ -183,13 +183,13 @@ def test_loss_terms_and_gradients_of_one_step(name: str) -> None:
         ce + SCALES.kl_w * w + SCALES.kl_z * z for ce, w, z in zip(step.nll, step.kl_w, step.kl_z, strict=True)
     )
     torch.testing.assert_close(ours, theirs, rtol=1e-6, atol=1e-8)
-    for found, expected, (path, _) in zip(
+    for actual, expected, (path, _) in zip(
         torch.autograd.grad(ours, parameters),
         torch.autograd.grad(theirs, parameters),
         model.named_parameters(),
         strict=True,
     ):
-        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-8, msg=lambda text, p=path: f"{p}: {text}")
+        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-8, msg=lambda text, p=path: f"{p}: {text}")
 
 
 def test_numbers_of_the_preset() -> None:

@@ -43,7 +43,7 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """The fenced blocks of a page, in order."""
-    found, inside = [], None
+    code, inside = [], None
     for number, line in enumerate(text.splitlines(), start=1):
         fence = re.match(r"\s*```(\w*)", line)
         if fence is None:
@@ -53,10 +53,10 @@ def blocks(text: str) -> list[Block]:
             inside = (fence[1], number, [])
         else:
             language, start, lines = inside
-            found.append(Block(language, textwrap.dedent("\n".join(lines)), start))
+            code.append(Block(language, textwrap.dedent("\n".join(lines)), start))
             inside = None
     assert inside is None, "a fenced block is not closed"
-    return found
+    return code
 
 
 def commands(block: Block) -> list[str]:
@@ -123,9 +123,9 @@ def test_the_first_snippets_of_the_readme_run(folder: Path, monkeypatch: pytest.
 
 def between(text: str, name: str) -> str:
     """What stands between the marks of a generated table."""
-    found = re.search(rf"<!-- {name}:start -->\n(.*?)<!-- {name}:end -->", text, re.DOTALL)
-    assert found is not None, f"the marks {name}:start and {name}:end are gone"
-    return found[1]
+    block = re.search(rf"<!-- {name}:start -->\n(.*?)<!-- {name}:end -->", text, re.DOTALL)
+    assert block is not None, f"the marks {name}:start and {name}:end are gone"
+    return block[1]
 
 
 def methods_table() -> str:
@@ -155,8 +155,8 @@ GENERATED = [
 
 @pytest.mark.parametrize(("page", "name", "table"), GENERATED)
 def test_tables_are_what_the_code_says(page: str, name: str, table: Callable[[], str]) -> None:
-    found = between((ROOT / page).read_text(encoding="utf-8"), name)
-    assert found == table(), f"run `python tests/project/test_docs.py` to write the table of {page} again"
+    written = between((ROOT / page).read_text(encoding="utf-8"), name)
+    assert written == table(), f"run `python tests/project/test_docs.py` to write the table of {page} again"
 
 
 def write_tables() -> None:

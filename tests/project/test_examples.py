@@ -62,5 +62,5 @@ def test_image_domains_write_the_layout_that_features_take(tmp_path: Path) -> No
     from vmtl.datasets import image_folder
 
     run("image_domains.py", "--folder", "photos", "--per-class", "1", folder=tmp_path)
-    found = image_folder(tmp_path / "photos")
-    assert (found.n_tasks, found.n_classes, found.n_rows) == (4, 10, 40)
+    problem = image_folder(tmp_path / "photos")
+    assert (problem.n_tasks, problem.n_classes, problem.n_rows) == (4, 10, 40)

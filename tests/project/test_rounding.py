@@ -62,10 +62,10 @@ given = {dtype: numbers(dtype) for dtype in (torch.float32, torch.float64)}
 calls = json.loads(sys.argv[1])
 plain = {(name, dtype): eval(call, given[dtype]) for name, call in calls.items() for dtype in given}
 switch_on()
-found = {}
+products = {}
 for (name, dtype), expected in plain.items():
     one, two = eval(calls[name], given[dtype]), eval(calls[name], given[dtype])
-    found.setdefault(name, []).append(dict(
+    products.setdefault(name, []).append(dict(
         dtype=str(dtype), moved=not torch.equal(one, expected), repeated=torch.equal(one, two),
         by=float((one - expected).abs().max() / expected.abs().max() / torch.finfo(dtype).eps)))
 
@@ -77,7 +77,7 @@ thread.join()
 weights = torch.full((1000,), 3.0)
 grown = a.clone().requires_grad_()
 ((grown @ b) * product).sum().backward()
-found["facts"] = dict(
+products["facts"] = dict(
     rows=not torch.equal((a[:20] @ b), product[:20]),
     place=not torch.equal((torch.vstack([a[20:], a[:20]]) @ b)[20:], product[:20]),
     layout=not torch.equal(a @ b.T.contiguous().T, product),
@@ -88,12 +88,12 @@ found["facts"] = dict(
     count=float(weights.sum()) == 3000,
     integers=torch.equal(torch.arange(6) @ torch.ones(6, 2, dtype=torch.int64), torch.tensor([15, 15])),
 )
-print(json.dumps(found))
+print(json.dumps(products))
 """
 
 
 @pytest.fixture(scope="module")
-def found() -> dict:
+def products() -> dict:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv(VARIABLE, raising=False)  # the script begins with torch as it is
         return json.loads(run_python(SCRIPT, json.dumps(CALLS)).splitlines()[-1])
@@ -104,15 +104,15 @@ def test_every_replaced_operation_is_called() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_last_bits_move_and_stay_moved(name: str, found: dict) -> None:
+def test_last_bits_move_and_stay_moved(name: str, products: dict) -> None:
     """Except where numbers are so few that rounding may well agree: then in one of the two dtypes."""
-    assert any(case["moved"] for case in found[name])
-    for case in found[name]:
+    assert any(case["moved"] for case in products[name])
+    for case in products[name]:
         assert case["repeated"]
         assert case["by"] < 100  # eps of the largest number; well-conditioned
 
 
 @pytest.mark.parametrize("fact", ["rows", "place", "layout", "copy", "thread", "gradient", "zero", "count", "integers"])
-def test_rounding_depends_on_shape_layout_and_place_alone(fact: str, found: dict) -> None:
+def test_rounding_depends_on_shape_layout_and_place_alone(fact: str, products: dict) -> None:
     """Other bits in other rows, at another place, transposed; the same in a copy, a thread, and backwards."""
-    assert found["facts"][fact]
+    assert products["facts"][fact]

@@ -44,13 +44,13 @@ def test_far_away_rows_are_a_number_or_an_error(fitted: MultiTaskClassifier, toy
     """A unit confused by a factor of up to 1e15 gives probabilities, or says that it overflows."""
     for scale in 10.0 ** np.arange(0, 15):
         try:
-            found = fitted.predict_proba(toy.X * scale / 10, tasks=toy.tasks)
+            probabilities = fitted.predict_proba(toy.X * scale / 10, tasks=toy.tasks)
         except ValueError as error:
             if "overflows" not in str(error):
                 raise
         else:
-            assert np.isfinite(found).all()
-            np.testing.assert_allclose(found.sum(1), 1, atol=1e-5)
+            assert np.isfinite(probabilities).all()
+            np.testing.assert_allclose(probabilities.sum(1), 1, atol=1e-5)
 
 
 def test_a_category_without_rows_is_no_error_at_prediction(fitted: MultiTaskClassifier, toy: Toy) -> None:

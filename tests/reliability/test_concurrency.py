@@ -28,8 +28,8 @@ def fit(toy: Toy, seed: int, **options: Any) -> Any:
 def test_fits_in_threads(toy: Toy) -> None:
     expected = [digest(fit(toy, seed)) for seed in range(6)]
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda seed: digest(fit(toy, seed)), range(6)))
-    assert found == expected
+        digests = list(pool.map(lambda seed: digest(fit(toy, seed)), range(6)))
+    assert digests == expected
 
 
 def test_predictions_of_one_model_in_threads(toy: Toy) -> None:

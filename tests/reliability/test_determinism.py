@@ -85,8 +85,8 @@ def test_predictions_do_not_depend_on_their_company(kind: Any, preset: str, dtyp
 def test_predictions_do_not_depend_on_the_parts_they_are_streamed_in(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrays, sparse matrices and tables are read in parts; the seams leave no trace but rounding."""
 
-    def agrees(found: Any, expected: Any, unit: float = 1.0) -> None:
-        np.testing.assert_allclose(found, expected, rtol=0, atol=KNOWN_ROUNDING["float32"] * unit)
+    def agrees(actual: Any, expected: Any, unit: float = 1.0) -> None:
+        np.testing.assert_allclose(actual, expected, rtol=0, atol=KNOWN_ROUNDING["float32"] * unit)
 
     X, tasks = np.tile(toy.X, (30, 1)), np.tile(toy.tasks, 30)
     names = [f"c{j}" for j in range(X.shape[1])]

@@ -16,12 +16,12 @@ from vmtl._utils.canonical import is_canonical, make_canonical
 
 def tensors(model: Any) -> dict[str, torch.Tensor]:
     """Every parameter and buffer of a fitted estimator, those that no file holds included."""
-    found = {}
+    by_name = {}
     for part in ("model", "feature_map"):
         module = getattr(model._fitted, part)
         named = (*module.named_parameters(), *module.named_buffers())
-        found.update({f"{part}.{name}": tensor for name, tensor in named})
-    return found
+        by_name.update({f"{part}.{name}": tensor for name, tensor in named})
+    return by_name
 
 
 @pytest.mark.usefixtures("inference")
@@ -37,8 +37,8 @@ def test_every_tensor_has_the_one_layout(method: str, preset: str, kind: Any, to
     loaded = kind.load(tmp_path / "m.vmtl")
     fitted, again = tensors(model), tensors(loaded)
     assert fitted.keys() == again.keys()
-    for found in (fitted, again):
-        assert [name for name, tensor in found.items() if not is_canonical(tensor)] == []
+    for kept in (fitted, again):
+        assert [name for name, tensor in kept.items() if not is_canonical(tensor)] == []
     ask = "predict_proba" if kind is MultiTaskClassifier else "predict"
     one, two = (getattr(each, ask)(toy.X, tasks=toy.tasks) for each in (model, loaded))
     np.testing.assert_array_equal(one, two)

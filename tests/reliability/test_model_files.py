@@ -131,8 +131,8 @@ def test_files_of_every_version_load(file: Path) -> None:
     rows = pd.DataFrame(rows) if isinstance(rows, dict) else np.array(rows)
     model = getattr(vmtl, known["estimator"]).load(file)
     if known["labels"] is None:
-        found, unit = model.predict(rows, tasks=known["tasks"]), np.std(known["expected"])
-        np.testing.assert_allclose(found, known["expected"], rtol=0, atol=1e-3 * unit)
+        predicted, unit = model.predict(rows, tasks=known["tasks"]), np.std(known["expected"])
+        np.testing.assert_allclose(predicted, known["expected"], rtol=0, atol=1e-3 * unit)
         return
     np.testing.assert_allclose(model.predict_proba(rows, tasks=known["tasks"]), known["expected"], atol=1e-3)
     assert [str(label) for label in model.predict(rows, tasks=known["tasks"])] == known["labels"]

@@ -60,11 +60,11 @@ def mutate(data: bytes, kind: str, at: float, length: int, noise: bytes) -> byte
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """All places inside a JSON document."""
-    found = [path] if path else []
+    paths = [path] if path else []
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in items:
-        found += leaves(part, (*path, key))
-    return found
+        paths += leaves(part, (*path, key))
+    return paths
 
 
 def check_bytes(file: Path, good: bytes, reference: Any, mutant: bytes) -> None:
@@ -100,11 +100,11 @@ def check_document(file: Path, good: bytes, data: st.DataObject) -> None:
         pass
     else:
         try:
-            found = predictions(model)
+            predicted = predictions(model)
         except ValueError:
             pass
         else:
-            assert np.isfinite(found).all()
+            assert np.isfinite(predicted).all()
 
 
 def memory_stays_bounded(run: Any) -> None:

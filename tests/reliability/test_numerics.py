@@ -119,10 +119,10 @@ def test_divergence_of_one_term_names_its_task(term: str, toy: Toy, monkeypatch:
     true_terms, calls = Objective.terms, itertools.count(1)
 
     def broken_terms(*arguments: Any) -> Any:
-        found = true_terms(*arguments)
+        true = true_terms(*arguments)
         if next(calls) < 5:
-            return found
-        return replace(found, **{term: getattr(found, term) * torch.tensor([1.0, 1.0, torch.nan])})
+            return true
+        return replace(true, **{term: getattr(true, term) * torch.tensor([1.0, 1.0, torch.nan])})
 
     monkeypatch.setattr(Objective, "terms", broken_terms)
     with pytest.raises(DivergenceError, match=f"at step 4: {term} of task 'west' is not finite") as caught:
@@ -142,11 +142,11 @@ def test_float32_agrees_with_float64(method: str, kind: Any, toy: Toy) -> None:
     """Where no random numbers differ: draws of float32 and float64 are not the same numbers, so none are drawn."""
     options: dict[str, Any] = {"bayesian_z": False, "bayesian_w": False, "mixing": "mean"}
     y = toy.labels if kind is MultiTaskClassifier else toy.values
-    found = []
+    predictions = []
     for dtype in ("float32", "float64"):
         model = kind(method=method, dtype=dtype, max_steps=100, random_state=0, **options)
         model.fit(toy.X, y, tasks=toy.tasks)
         ask = model.predict_proba if kind is MultiTaskClassifier else model.predict
-        found.append(np.asarray(ask(toy.X, tasks=toy.tasks), dtype=np.float64))
+        predictions.append(np.asarray(ask(toy.X, tasks=toy.tasks), dtype=np.float64))
     unit = 1.0 if kind is MultiTaskClassifier else np.std(toy.values)
-    assert np.abs(found[0] - found[1]).max() <= TOLERANCE[kind] * unit
+    assert np.abs(predictions[0] - predictions[1]).max() <= TOLERANCE[kind] * unit

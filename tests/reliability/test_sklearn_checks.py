@@ -117,8 +117,8 @@ def test_weights_are_repeated_rows_to_rounding_in_float32(kind: type[Any], metho
     weighted.fit(X, y, tasks=tasks, sample_weight=weight)
     repeated.fit(X.repeat(weight, axis=0), y.repeat(weight), tasks=tasks.repeat(weight))
     ask = "predict_proba" if kind is MultiTaskClassifier else "predict"
-    found, expected = (getattr(model, ask)(X, tasks=tasks) for model in (weighted, repeated))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    actual, expected = (getattr(model, ask)(X, tasks=tasks) for model in (weighted, repeated))
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [TwoTaskClassifier, TwoTaskRegressor])

@@ -40,9 +40,9 @@ def check_many_classes(n_classes: int) -> None:
     tasks = np.tile([0, 1], n_classes)
     options: dict[str, Any] = {"encoder": "linear", "latent_dim": 8, "n_z": 1, "n_w": 1, "max_steps": 1}
     model = MultiTaskClassifier(method="bmtl", random_state=0, **options).fit(X, y, tasks=tasks)
-    found = model.predict_proba(X[:100], tasks=tasks[:100])
-    assert found.shape == (100, n_classes)
-    np.testing.assert_allclose(found.sum(1), 1, atol=1e-4)
+    probabilities = model.predict_proba(X[:100], tasks=tasks[:100])
+    assert probabilities.shape == (100, n_classes)
+    np.testing.assert_allclose(probabilities.sum(1), 1, atol=1e-4)
 
 
 def test_hundreds_of_classes() -> None:

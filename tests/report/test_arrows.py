@@ -11,9 +11,9 @@ from vmtl.report import arrows, even_weight, fit_control
 
 def test_arrows_are_the_weights_largest_first() -> None:
     weights = pd.DataFrame([[0, 0.8, 0.2], [0.4, 0, 0.6], [0.5, 0.5, 0]], index=list("abc"), columns=list("abc"))
-    found = arrows(weights)
-    assert str(found[0]) == "a learns from b 0.80"
-    assert [arrow.weight for arrow in found] == [0.8, 0.6, 0.5, 0.5, 0.4, 0.2]
+    ranked = arrows(weights)
+    assert str(ranked[0]) == "a learns from b 0.80"
+    assert [arrow.weight for arrow in ranked] == [0.8, 0.6, 0.5, 0.5, 0.4, 0.2]
     assert arrows(weights * 0) == []
     assert even_weight(3) == 0.5
 

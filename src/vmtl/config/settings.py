@@ -32,7 +32,7 @@ class Settings:
     encoder : {"kernel", "linear", "noisy-linear", "mlp", "noisy-mlp"}, default="kernel"
         What makes q(z | x). An amortised head is a network of the same kind as "mlp" or "noisy-mlp".
     latent_dim : int, default=512
-        K, the size of z; of the kernel encoder the most it may have.
+        K, the size of z; with the kernel encoder the largest that it may be.
     hidden_dim : int, default=512
         Width of the layers of the mlp encoder and of the amortised head.
     dropout, head_dropout : float, default=0.0

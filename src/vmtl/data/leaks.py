@@ -41,9 +41,9 @@ def find_leaks(
     for name in X.columns:
         values = _numbers(X[name].iloc[rows])
         if len(np.unique(values)) > 1 and score(values, y[rows], halves) >= TOO_GOOD[kind] - 0.05:
-            found = score(values, y[rows], folds)
-            if found >= TOO_GOOD[kind]:
-                leaks[str(name)] = found
+            cross_validated = score(values, y[rows], folds)
+            if cross_validated >= TOO_GOOD[kind]:
+                leaks[str(name)] = cross_validated
         done(str(name))
     return leaks
 

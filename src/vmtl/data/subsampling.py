@@ -11,7 +11,7 @@ from vmtl.data.rows import Rows
 
 
 def subsample_rows(rows: Rows, limit: int, seed: int, turns: Tensor | None = None) -> Tensor:
-    """Numbers of at most ``limit`` rows at random; of more than 20 tasks some, with up to a 20th of the limit each.
+    """Numbers of at most ``limit`` random rows; of more than 20 tasks only some, up to a 20th of the limit each.
 
     ``turns`` (T,) says in which order tasks are taken; without it, at random.
     """

@@ -1,11 +1,11 @@
-"""What who runs a model must know of it."""
+"""What a program that runs a model must know about it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
-from vmtl._utils.json_values import to_json
-from vmtl._utils.types import Array
+from vmtl._utils.json_values import JSON, to_json
+from vmtl._utils.types import Array, MatrixLike
 
 if TYPE_CHECKING:
     from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
@@ -13,8 +13,17 @@ if TYPE_CHECKING:
     Estimator = MultiTaskClassifier | MultiTaskRegressor
 
 
-def describe(model: Estimator) -> dict[str, Any]:
-    """What who runs a model must know of it, as JSON can hold it.
+class ModelFacts(TypedDict):
+    """What ``describe`` says about a model."""
+
+    kind: str
+    tasks: list[JSON]
+    columns: list[str]
+    classes: NotRequired[list[JSON]]
+
+
+def describe(model: Estimator) -> ModelFacts:
+    """What a program that runs a model must know about it, as JSON can hold it.
 
     Parameters
     ----------
@@ -23,16 +32,16 @@ def describe(model: Estimator) -> dict[str, Any]:
 
     Returns
     -------
-    dict
-        ``kind``, ``tasks`` and ``columns``, and for a classifier ``classes``.
+    ModelFacts
+        A dict with ``kind``, ``tasks`` and ``columns``, and for a classifier ``classes``.
     """
-    document: dict[str, Any] = {
+    document: ModelFacts = {
         "kind": "classification" if hasattr(model, "classes_") else "regression",
-        "tasks": to_json(model.tasks_),
+        "tasks": [to_json(task) for task in model.tasks_],
         "columns": column_names(model),
     }
     if hasattr(model, "classes_"):
-        document["classes"] = to_json(model.classes_)
+        document["classes"] = [to_json(label) for label in model.classes_]
     return document
 
 
@@ -44,7 +53,7 @@ def column_names(model: Estimator) -> list[str]:
     return [f"x{place}" for place in range(model.n_features_in_)] if names is None else list(map(str, names))
 
 
-def as_given(model: Estimator, x: Array) -> Any:
+def as_given(model: Estimator, x: Array) -> MatrixLike:
     """Numbers (n, columns) as the kind of X that the model was fitted on."""
     if model.preprocessor_ is None and not hasattr(model, "feature_names_in_"):
         return x

@@ -6,7 +6,7 @@ import copy
 import json
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,7 +141,7 @@ def search_sorted(column: Tensor, x: Tensor, *, right: bool = False) -> Tensor:
     return place
 
 
-def _finish(onnx: Any, document: Any, facts: dict[str, Any]) -> Any:
+def _finish(onnx: Any, document: Any, facts: Mapping[str, object]) -> Any:
     """The document with ``facts`` as its metadata, and the number of rows by that name."""
     onnx.helper.set_model_props(document, {name: json.dumps(value, default=str) for name, value in facts.items()})
     document.producer_name, document.producer_version = "vmtl", __version__
@@ -165,13 +165,13 @@ def run_file(runtime: Any, content: bytes, x: Array, task: Array) -> dict[str, A
 def _try_out(runtime: Any, content: bytes, model: MultiTaskClassifier | MultiTaskRegressor) -> None:
     """The file says what the estimator says, or an error."""
     x, task = _examples(model)
-    found = run_file(runtime, content, x, task)
+    outputs = run_file(runtime, content, x, task)
     exact = copy.copy(model)
     exact._predictor = double_predictor(model)
-    off = _distance(found, exact, x, task)
+    off = _distance(outputs, exact, x, task)
     if not off <= TOLERANCE:
         raise ValueError(f"The ONNX file would differ from the model by {off:.1g}, so it was not written; report this.")
-    off = _distance(found, model, x, task)
+    off = _distance(outputs, model, x, task)
     if off > TOLERANCE:
         warnings.warn(
             f"The model computes in single precision and differs by {off:.1g} from its ONNX file, which computes in "
@@ -180,7 +180,9 @@ def _try_out(runtime: Any, content: bytes, model: MultiTaskClassifier | MultiTas
         )
 
 
-def _distance(found: dict[str, Array], model: MultiTaskClassifier | MultiTaskRegressor, x: Array, task: Array) -> float:
+def _distance(
+    outputs: dict[str, Array], model: MultiTaskClassifier | MultiTaskRegressor, x: Array, task: Array
+) -> float:
     """The largest difference between outputs of a file and what a model says of the same rows."""
     X, tasks = as_given(model, x), model.tasks_[task]
     expected, scale = {**model.uncertainty(X, tasks=tasks)}, 1.0
@@ -188,7 +190,7 @@ def _distance(found: dict[str, Array], model: MultiTaskClassifier | MultiTaskReg
         expected["probabilities"] = model.predict_proba(X, tasks=tasks)
     else:
         expected["prediction"], scale = model.predict(X, tasks=tasks), model.y_scale_
-    return max(float(np.abs(found[name] - np.asarray(values)).max()) for name, values in expected.items()) / scale
+    return max(float(np.abs(outputs[name] - np.asarray(values)).max()) for name, values in expected.items()) / scale
 
 
 @contextmanager

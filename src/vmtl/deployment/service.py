@@ -55,7 +55,7 @@ def make_app(model: Estimator, *, max_rows: int = MAX_ROWS, max_bytes: int = MAX
     """
     check_is_fitted(model)
     app = FastAPI(title="vmtl", version=__version__, docs_url=None, redoc_url=None)  # those load from the network
-    about = describe(model) | {"version": __version__, "limits": {"rows": max_rows, "bytes": max_bytes}}
+    about = {**describe(model), "version": __version__, "limits": {"rows": max_rows, "bytes": max_bytes}}
     one_at_a_time = threading.Lock()
 
     @app.get("/")

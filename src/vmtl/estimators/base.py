@@ -20,7 +20,7 @@ from vmtl._utils.threads import threads
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
-from vmtl.estimators.inputs.feature_table import check_prediction
+from vmtl.estimators.inputs.feature_table import check_prediction, index_of
 from vmtl.estimators.inputs.task_labels import encode_tasks, unique_tasks
 from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.estimators.mixins.adding import AddingMixin
@@ -173,7 +173,7 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
         with keeper or nullcontext(), progress_bar("Training", visible=bool(self.verbose)) as show:
             show("", 0)
             hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total))
-            if keeper is not None:  # an interrupted run's, if nobody chose one
+            if keeper is not None:  # that of the interrupted run, unless the user chose one
                 seed = keeper.seed
             train, held_out = hold_out(rows, seed) if self.early_stopping else (rows, None)
             callbacks = Callbacks(None if keeper is None else keeper.resume, hooks, lambda phase: show(phase, 0))
@@ -259,7 +259,7 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
     def _frame(self, X: MatrixLike, **columns: Array) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.DataFrame(columns, index=getattr(X, "index", None) if hasattr(X, "iloc") else None)
+        return pd.DataFrame(columns, index=index_of(X))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")

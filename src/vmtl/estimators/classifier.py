@@ -17,7 +17,6 @@ from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.inputs.targets import check_classes, check_labels, class_numbers
 from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.estimators.metrics.metric_names import CLASS_METRICS, metric_named
-from vmtl.estimators.mixins.guarantees import CalibrationRows
 from vmtl.inference.prediction import ClassPrediction, Probabilities
 
 if TYPE_CHECKING:
@@ -92,8 +91,8 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     tasks_ : ndarray of shape (T,)
         The task labels, in the order of every axis of tasks.
     alpha_, beta_ : DataFrame of shape (T, T)
-        Learned mixing weights for w and z: row t says how much task t takes from each other task. Of more than 1,000
-        tasks there is no such table; ``teachers(task)`` says from whom one of them learns.
+        Learned mixing weights for w and z: row t says how much task t takes from each other task. With more than
+        1,000 tasks there is no such table; ``teachers(task)`` says from whom one of them learns.
     sharing_ : Series of shape (T,)
         How strongly each task follows its mixture: 1 is the paper, 0 is on its own.
     history_ : DataFrame
@@ -219,44 +218,8 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         codes = class_numbers(y, self.classes_)
         return lambda rows: score(codes[rows], p[rows])
 
-    def predict_set(
-        self,
-        X: MatrixLike,
-        *,
-        tasks: VectorLike | None = None,
-        coverage: float = 0.9,
-        calibration: CalibrationRows | None = None,
-    ) -> pd.DataFrame:
-        """Sets of classes that hold the true one as often as asked for, task by task as far as its rows allow.
-
-        All classes of a probability of at least 1 - q_t and always the most probable one, where q_t is a quantile of
-        1 - p(true class) over training rows that are predicted without themselves: those of the task, and of all tasks
-        as far as it has fewer than coverage / (1 - coverage).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, D)
-            Rows to predict.
-        tasks : array-like of shape (n,), default=None
-            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
-        coverage : float, default=0.9
-            How often the true class is to be in the set.
-        calibration : (X, y) or (X, y, tasks), default=None
-            Labelled rows that were not in training, to be used instead of the left-out training rows: split conformal
-            prediction, for every method and preset.
-
-        Returns
-        -------
-        DataFrame of shape (n, C)
-            True for the classes in the set; one column per class.
-        """
-        import pandas as pd
-
-        p = self.predict_proba(X, tasks=tasks)
-        least = 1 - self._thresholds(self._codes(X, tasks), coverage, calibration)
-        inside = (p >= least[:, None]) | (p == p.max(axis=1, keepdims=True))
-        index = getattr(X, "index", None) if hasattr(X, "iloc") else None
-        return pd.DataFrame(inside, index=index, columns=pd.Index(self.classes_, tupleize_cols=False))
+    def _class_probabilities(self, X: MatrixLike, tasks: VectorLike | None) -> Array:
+        return self.predict_proba(X, tasks=tasks)
 
     def _nonconformity(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None) -> Array:
         codes = class_numbers(y, self.classes_)

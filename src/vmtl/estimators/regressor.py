@@ -14,7 +14,6 @@ from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.inputs.targets import check_targets
 from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.estimators.metrics.metric_names import REAL_METRICS, metric_named
-from vmtl.estimators.mixins.guarantees import CalibrationRows
 from vmtl.inference.prediction import RealPrediction
 
 if TYPE_CHECKING:
@@ -84,8 +83,8 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
     tasks_ : ndarray of shape (T,)
         The task labels, in the order of every axis of tasks.
     alpha_, beta_ : DataFrame of shape (T, T)
-        Learned mixing weights for w and z: row t says how much task t takes from each other task. Of more than 1,000
-        tasks there is no such table; ``teachers(task)`` says from whom one of them learns.
+        Learned mixing weights for w and z: row t says how much task t takes from each other task. With more than
+        1,000 tasks there is no such table; ``teachers(task)`` says from whom one of them learns.
     sharing_ : Series of shape (T,)
         How strongly each task follows its mixture: 1 is the paper, 0 is on its own.
     history_ : DataFrame
@@ -195,39 +194,8 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         targets = check_targets(y)
         return lambda rows: score(targets[rows], mean[rows], std[rows])
 
-    def predict_interval(
-        self,
-        X: MatrixLike,
-        *,
-        tasks: VectorLike | None = None,
-        coverage: float = 0.9,
-        calibration: CalibrationRows | None = None,
-    ) -> pd.DataFrame:
-        """Intervals that hold the target as often as asked for, task by task as far as its rows allow.
-
-        mean +- q_t std, where q_t is a quantile of |y - mean| / std over training rows that are predicted without
-        themselves: those of the task, and of all tasks as far as it has fewer than coverage / (1 - coverage).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or DataFrame of shape (n, D)
-            Rows to predict.
-        tasks : array-like of shape (n,), default=None
-            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
-        coverage : float, default=0.9
-            How often the target is to lie inside.
-        calibration : (X, y) or (X, y, tasks), default=None
-            Labelled rows that were not in training, to be used instead of the left-out training rows: split conformal
-            prediction, for every method and preset.
-
-        Returns
-        -------
-        DataFrame of n rows
-            ``low`` and ``high``, in the unit of y.
-        """
-        mean, aleatoric, epistemic = self._moments(X, tasks)
-        half = self._thresholds(self._codes(X, tasks), coverage, calibration) * np.hypot(aleatoric, epistemic)
-        return self._frame(X, low=mean - half, high=mean + half)
+    def _mean_and_deviation(self, X: MatrixLike, tasks: VectorLike | None) -> tuple[Array, Array]:
+        return self.predict(X, tasks=tasks, return_std=True)
 
     def _nonconformity(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None) -> Array:
         mean, std = self.predict(X, tasks=tasks, return_std=True)

@@ -54,13 +54,13 @@ def read_crowd(model: BaseMultiTask) -> Crowd | None:
         A fitted estimator of many tasks.
     """
     n_tasks = len(model.tasks_)
-    found, counts = [], []
+    strongest, counts = [], []
     for place in evenly_spaced(n_tasks, MOST_LEARNERS):
         task = model.tasks_[place]
         weights = model.teachers(task, n_tasks)
         if not weights.any():
             return None
-        found.append(Arrow(str(task), str(weights.index[0]), float(weights.iloc[0])))
+        strongest.append(Arrow(str(task), str(weights.index[0]), float(weights.iloc[0])))
         counts.append(1 / float(weights.pow(2).sum()))
     positions = getattr(model, "positions_", None)
-    return Crowd(found, sum(counts) / len(counts), n_tasks, None if positions is None else positions.shape[1])
+    return Crowd(strongest, sum(counts) / len(counts), n_tasks, None if positions is None else positions.shape[1])

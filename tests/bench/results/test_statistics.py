@@ -24,10 +24,10 @@ def test_sampling_interval_of_two_tasks() -> None:
 
 
 def test_paired_comparison_uses_common_splits_only() -> None:
-    found = paired({0: 0.9, 1: 0.8, 2: 0.7, 3: 0.1}, {0: 0.8, 1: 0.8, 2: 0.75, 9: 0.0})
-    assert found is not None
-    assert (found.wins, found.ties, found.losses) == (1, 1, 1)
-    assert found.difference.value == pytest.approx(0.05 / 3)
+    outcome = paired({0: 0.9, 1: 0.8, 2: 0.7, 3: 0.1}, {0: 0.8, 1: 0.8, 2: 0.75, 9: 0.0})
+    assert outcome is not None
+    assert (outcome.wins, outcome.ties, outcome.losses) == (1, 1, 1)
+    assert outcome.difference.value == pytest.approx(0.05 / 3)
     lower = paired({0: 1.0}, {0: 2.0}, higher_is_better=False)
     assert lower is not None
     assert (lower.wins, lower.difference.value) == (1, 1.0)
@@ -52,8 +52,8 @@ def test_rows_lost_on_one_split_have_the_least_p_value_of_mcnemars_test(lost: in
     least = min(stats.binomtest(lost + both, lost + 2 * both, alternative="greater").pvalue for both in range(30))
     gains = [-lost / 140] * 5
     assert lost_rows_p_value(gains, 140) == pytest.approx(least)
-    found = negative_transfer({"a": gains, "b": [0.1] * 5}, {"a": 140, "b": 300})
-    assert list(found) == (["a"] if 2 * least < 0.05 else [])
+    outcome = negative_transfer({"a": gains, "b": [0.1] * 5}, {"a": 140, "b": 300})
+    assert list(outcome) == (["a"] if 2 * least < 0.05 else [])
     assert lost_rows_p_value([0.1, 0.2], 140) == 1.0
 
 
@@ -65,5 +65,5 @@ def test_negative_transfer_names_the_task_that_lost() -> None:
 def test_holm_spares_chance_among_many_tasks() -> None:
     """One of 139 equal tasks looks worse at 5 % nearly always; after correction rarely."""
     rng = np.random.default_rng(0)
-    found = [negative_transfer({str(t): rng.normal(0, 1, 5).tolist() for t in range(139)}) for _ in range(50)]
-    assert sum(bool(hurt) for hurt in found) <= 7
+    outcome = [negative_transfer({str(t): rng.normal(0, 1, 5).tolist() for t in range(139)}) for _ in range(50)]
+    assert sum(bool(hurt) for hurt in outcome) <= 7

@@ -39,8 +39,8 @@ def test_the_papers_numbers_are_copied_without_error(real_data: Path) -> None:
         printed.setdefault(key, set()).add(record["mean"])
     for name in PAPER:
         for row in load_suites(FOLDER / f"{name}.toml")[0].paper:
-            found = set(row.mean.values())
-            assert found <= printed[row.data, float(row.fraction), row.method, row.metric], row
+            cells = set(row.mean.values())
+            assert cells <= printed[row.data, float(row.fraction), row.method, row.metric], row
 
 
 def test_narrow_keeps_the_asked_part_only() -> None:

@@ -39,8 +39,8 @@ def test_columns_are_counted_by_kind() -> None:
     ],
 )
 def test_columns_that_are_seldom_meant(values: list[object], said: str | None) -> None:
-    found = about_column(pd.Series(values, name="my name"))
-    assert (found is None) if said is None else (found is not None and said in found)
+    sentences = about_column(pd.Series(values, name="my name"))
+    assert (sentences is None) if said is None else (sentences is not None and said in sentences)
 
 
 def test_a_fit_warns_and_goes_on(run: Run, tmp_path: Path) -> None:

@@ -67,8 +67,8 @@ def test_no_predicted_name_is_a_formula(starts: tuple[str, ...], run: Run, tmp_p
         assert run("predict", tmp_path / "m.vmtl", tmp_path / "test.csv", "--out", tmp_path / out).exit_code == 0
     header, *rows = read_cells(tmp_path / "p.csv")
     assert {row[header.index("site")] for row in rows} == {f"'{name}".replace("\r", "\n") for name in tasks.values()}
-    found = {row[header.index("prediction")] for row in rows}
-    assert found <= {f"'{name}".replace("\r", "\n") for name in classes.values()}
+    predicted = {row[header.index("prediction")] for row in rows}
+    assert predicted <= {f"'{name}".replace("\r", "\n") for name in classes.values()}
     assert len([name for name in header if name.startswith("probability_")]) == 3
     assert {len(row) for row in rows} == {len(header)}
     stdout = run("predict", tmp_path / "m.vmtl", tmp_path / "test.csv").stdout

@@ -58,8 +58,8 @@ def test_harmonic_mean_of_seen_and_unseen_classes() -> None:
 
 def test_per_task_scores_see_only_their_own_rows() -> None:
     task = np.array([0, 2, 0, 2])
-    found = metrics.per_task(task, 3, lambda rows: metrics.class_scores(Y[rows], P[rows]))
-    assert [scores.get("accuracy") for scores in found] == [0.5, None, 1.0]
+    by_task = metrics.per_task(task, 3, lambda rows: metrics.class_scores(Y[rows], P[rows]))
+    assert [scores.get("accuracy") for scores in by_task] == [0.5, None, 1.0]
 
 
 def test_a_probability_of_zero_gives_a_finite_loss() -> None:

@@ -84,11 +84,13 @@ def test_rows_of_an_own_choice_take_the_place_of_left_out_rows(real_case: Case, 
         with pytest.raises(ValueError, match=r"no left-out predictions .* pass calibration=\(X, y, tasks\)"):
             getattr(paper, ask)(case.test.X, tasks=case.test.tasks)
         given = (case.test.X[first], case.test.y[first], case.test.tasks[first])
-        found = getattr(paper, ask)(case.test.X[rest], tasks=case.test.tasks[rest], coverage=0.8, calibration=given)
+        guaranteed = getattr(paper, ask)(
+            case.test.X[rest], tasks=case.test.tasks[rest], coverage=0.8, calibration=given
+        )
         if case is real_case:
-            inside = (found["low"] <= case.test.y[rest]) & (case.test.y[rest] <= found["high"])
+            inside = (guaranteed["low"] <= case.test.y[rest]) & (case.test.y[rest] <= guaranteed["high"])
         else:
-            inside = found.to_numpy()[np.arange(75), np.searchsorted(case.model.classes_, case.test.y[rest])]
+            inside = guaranteed.to_numpy()[np.arange(75), np.searchsorted(case.model.classes_, case.test.y[rest])]
         assert inside.mean() >= 0.8 - 3 * (0.8 * 0.2 / 75) ** 0.5 - 0.05  # 25 rows per task know 80 % to 5 points
 
 

@@ -23,20 +23,24 @@ def test_scores_are_those_of_scikit_learn(class_case: Case, real_case: Case) -> 
     test, rows = class_case.test, class_case.test.tasks == "south"
     p = class_case.model.predict_proba(test.X[rows], tasks=test.tasks[rows])
 
-    def found(case: Case, metric: str) -> float:
+    def score_of_south(case: Case, metric: str) -> float:
         return float(case.model.score_tasks(case.test.X, case.test.y, tasks=case.test.tasks, metric=metric)["south"])
 
     labels = class_case.model.predict(test.X[rows], tasks=test.tasks[rows])
     p = p.astype(float) / p.sum(axis=1, keepdims=True, dtype=float)
     auc = roc_auc_score(test.y[rows], p, multi_class="ovr")
-    assert found(class_case, "auc") == pytest.approx(auc, abs=1e-3)  # other rows in a part may swap two of a rank
-    assert found(class_case, "balanced_accuracy") == pytest.approx(balanced_accuracy_score(test.y[rows], labels))
+    assert score_of_south(class_case, "auc") == pytest.approx(
+        auc, abs=1e-3
+    )  # other rows in a part may swap two of a rank
+    assert score_of_south(class_case, "balanced_accuracy") == pytest.approx(
+        balanced_accuracy_score(test.y[rows], labels)
+    )
     brier = brier_score_loss(test.y[rows], p, labels=class_case.model.classes_, scale_by_half=False)
-    assert found(class_case, "brier") == pytest.approx(brier, abs=1e-6)  # float32 probabilities
+    assert score_of_south(class_case, "brier") == pytest.approx(brier, abs=1e-6)  # float32 probabilities
     rows = real_case.test.tasks == "south"
     mean = real_case.model.predict(real_case.test.X[rows], tasks=real_case.test.tasks[rows])
     error = mean_absolute_error(real_case.test.y[rows], mean)
-    assert found(real_case, "mae") == pytest.approx(error, rel=3e-4)  # other rows in a part round otherwise
+    assert score_of_south(real_case, "mae") == pytest.approx(error, rel=3e-4)  # other rows in a part round otherwise
 
 
 def test_a_task_of_one_class_has_no_auc_and_the_mean_leaves_it_out(class_case: Case) -> None:

@@ -33,11 +33,11 @@ def problem(n: int = 40, classes: int = 3, seed: int = 0) -> tuple[torch.Tensor,
 def test_the_mode_is_that_of_penalised_logistic_regression(classes, variance):
     """Of two classes scikit-learn has one set of weights, for the difference of the logits: of twice the variance."""
     x, y, weight = problem(classes=classes)
-    found, _ = posterior_mode(x @ x.T, y, classes, weight)
+    logits, _ = posterior_mode(x @ x.T, y, classes, weight)
     model = LogisticRegression(C=variance, fit_intercept=False, tol=1e-10, max_iter=5000)
     model.fit(x.numpy(), y.numpy(), sample_weight=weight.numpy())
     expected = torch.as_tensor(model.predict_proba(x.numpy()))
-    torch.testing.assert_close(found.softmax(-1), expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(logits.softmax(-1), expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
@@ -81,11 +81,11 @@ def test_where_the_search_begins_does_not_matter(classes, other):
 def test_single_precision_of_the_factors_does_not_show(scale, monkeypatch):
     x, y, weight = problem(60, 2)
     kernel = scale**2 * (x @ x.T + torch.eye(60))
-    found = posterior_mode(kernel, y, 2, weight)
-    evidence, left_out = (score(kernel, found, y, weight) for score in (log_evidence, left_out_log_likelihood))
+    mode = posterior_mode(kernel, y, 2, weight)
+    evidence, left_out = (score(kernel, mode, y, weight) for score in (log_evidence, left_out_log_likelihood))
     monkeypatch.setattr(cholesky, "SINGLE_PRECISION", 0.0)
     exact = posterior_mode(kernel, y, 2, weight)
-    torch.testing.assert_close(found.logits, exact.logits, rtol=0, atol=2e-3)
+    torch.testing.assert_close(mode.logits, exact.logits, rtol=0, atol=2e-3)
     assert evidence == pytest.approx(log_evidence(kernel, exact, y, weight), abs=1e-3)
     assert left_out == pytest.approx(left_out_log_likelihood(kernel, exact, y, weight), abs=1e-2)
 
@@ -121,8 +121,8 @@ def test_the_evidence_of_two_rows_is_near_the_integral(scale, error):
     prior = MultivariateNormal(torch.zeros(2, dtype=torch.float64), 2 * kernel)
     log_p = prior.log_prob(d) + F.logsigmoid(d * (2 * y - 1)) @ weight
     integral = float(log_p.logsumexp(0) + 2 * torch.log(axis[1] - axis[0]))
-    found = log_evidence(kernel, posterior_mode(kernel, y, 2, weight), y, weight)
-    assert found == pytest.approx(integral, abs=error)
+    evidence = log_evidence(kernel, posterior_mode(kernel, y, 2, weight), y, weight)
+    assert evidence == pytest.approx(integral, abs=error)
 
 
 def test_outputs_without_variance_have_the_evidence_of_a_coin():

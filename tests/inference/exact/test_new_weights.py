@@ -67,12 +67,12 @@ def test_a_regression_is_what_all_rows_together_say(rho: float, n: int, new: boo
     if new:
         sources = Sources.of_new(alike(4, rho), prior)
     expected = ExpectedWeights.of(sources, known, WeightPosterior.of(told, prior), SCALE)
-    found = solve_new(more, expected, NOISE)
+    solved = solve_new(more, expected, NOISE)
     together = joined(rows, more, number)
     whole = solve_regression(together, prior_of(4 if new else 3, rho), NOISE)
-    torch.testing.assert_close(found.weights, whole.weights[number], rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(solved.weights, whole.weights[number], rtol=1e-6, atol=1e-8)
     assert whole.residuals is not None
-    torch.testing.assert_close(more.y - found.left_out[:, 0], whole.residuals[-n:], rtol=1e-6, atol=1e-8)
+    torch.testing.assert_close(more.y - solved.left_out[:, 0], whole.residuals[-n:], rtol=1e-6, atol=1e-8)
 
 
 def test_the_evidence_is_the_density_of_the_targets() -> None:
@@ -123,19 +123,19 @@ def test_a_classifier_is_at_its_mode(n_classes: int, most: tuple[int, int], monk
     mean = torch.randn(n_classes, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     mean -= mean.mean(0)
     expected = ExpectedWeights(mean, torch.linspace(0.2, 3, 8).double())
-    found = solve_new(rows, expected, 1.0)
-    assert float(slope_of_posterior(found.weights, rows, expected).abs().max()) < 5e-3
-    torch.testing.assert_close(found.outputs, F.pad(rows.x, (0, 1), value=1.0) @ found.weights.T, rtol=0, atol=1e-3)
+    solved = solve_new(rows, expected, 1.0)
+    assert float(slope_of_posterior(solved.weights, rows, expected).abs().max()) < 5e-3
+    torch.testing.assert_close(solved.outputs, F.pad(rows.x, (0, 1), value=1.0) @ solved.weights.T, rtol=0, atol=1e-3)
 
 
 def test_a_left_out_row_is_predicted_as_if_it_had_not_been_seen() -> None:
     rows = further_rows(25, 3)
     expected = ExpectedWeights(torch.zeros(3, 8, dtype=torch.float64), torch.full((8,), 0.5, dtype=torch.float64))
-    found = solve_new(rows, expected, 1.0)
+    solved = solve_new(rows, expected, 1.0)
     for n in range(5):
         without = solve_new(rows.take(torch.tensor([i for i in range(25) if i != n])), expected, 1.0)
         logits = F.pad(rows.x[n], (0, 1), value=1.0) @ without.weights.T
-        torch.testing.assert_close(found.left_out[n].softmax(-1), logits.softmax(-1), rtol=0, atol=0.05)
+        torch.testing.assert_close(solved.left_out[n].softmax(-1), logits.softmax(-1), rtol=0, atol=0.05)
 
 
 def test_a_classifier_is_close_to_all_rows_together() -> None:
@@ -147,7 +147,7 @@ def test_a_classifier_is_close_to_all_rows_together() -> None:
     p = logits.softmax(-1)[:, 1]
     told = information(rows, 2 * p * (1 - p), SCALE)
     sources = Sources.of_new(alike(4, 0.9), prior)
-    found = solve_new(more, ExpectedWeights.of(sources, known, WeightPosterior.of(told, prior), SCALE), 1.0)
+    solved = solve_new(more, ExpectedWeights.of(sources, known, WeightPosterior.of(told, prior), SCALE), 1.0)
     whole = solve_classifier(joined(rows, more, 3), prior_of(4, 0.9)).weights[3]
     z = F.pad(more.x, (0, 1), value=1.0)
-    torch.testing.assert_close((z @ found.weights.T).softmax(-1), (z @ whole.T).softmax(-1), rtol=0, atol=0.08)
+    torch.testing.assert_close((z @ solved.weights.T).softmax(-1), (z @ whole.T).softmax(-1), rtol=0, atol=0.08)

@@ -17,13 +17,13 @@ ROWS = toy([6, 4, 5]).rows(weight=WEIGHT)
 
 def test_the_kernel_is_that_of_a_mixed_model() -> None:
     dual = Dual.of(ROWS)
-    found = PRIOR.kernel(dual.gram, dual.task)
+    actual = PRIOR.kernel(dual.gram, dual.task)
     for n in range(14):
         for m in range(14):
             t, u = dual.task[n], dual.task[m]
             slopes = 0.7**2 * B[t, u] * sum(dual.z[n, k] * dual.z[m, k] for k in range(6))
             expected = 1.5**2 + 0.3**2 * float(t == u) + slopes
-            torch.testing.assert_close(found[n, m], expected, atol=1e-12, rtol=1e-12)
+            torch.testing.assert_close(actual[n, m], expected, atol=1e-12, rtol=1e-12)
 
 
 def test_the_kernel_is_the_covariance_of_drawn_outputs() -> None:
@@ -43,14 +43,14 @@ def test_the_kernel_is_the_covariance_of_drawn_outputs() -> None:
 
 def test_weights_are_sums_over_the_rows_of_all_tasks() -> None:
     dual, a = Dual.of(ROWS), torch.randn(14, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    found = dual.weights(a, PRIOR)  # (T, C, K + 1)
+    actual = dual.weights(a, PRIOR)  # (T, C, K + 1)
     expected = torch.zeros(3, 2, 7, dtype=torch.float64)
     for t in range(3):
         for c in range(2):
             for n in range(14):
                 expected[t, c, :-1] += 0.7**2 * B[t, dual.task[n]] * a[n, c] * dual.z[n]
                 expected[t, c, -1] += (1.5**2 + 0.3**2 * float(dual.task[n] == t)) * a[n, c]
-    torch.testing.assert_close(found, expected, atol=1e-12, rtol=1e-12)
+    torch.testing.assert_close(actual, expected, atol=1e-12, rtol=1e-12)
 
 
 def test_outputs_of_the_weights_are_the_kernel_times_the_dual_solution() -> None:

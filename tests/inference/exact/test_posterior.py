@@ -42,8 +42,8 @@ def test_posterior_mean_is_that_of_the_dense_gaussian() -> None:
     design = design.flatten(1)
     told = design.T * (ROWS.weight / NOISE**2)
     expected = torch.linalg.solve(prior_precision(6) + told @ design, told @ ROWS.y).view(3, 7)
-    found = solve_regression(ROWS, PRIOR, NOISE).weights[:, 0]
-    torch.testing.assert_close(found, expected, atol=1e-8, rtol=0)
+    solved = solve_regression(ROWS, PRIOR, NOISE).weights[:, 0]
+    torch.testing.assert_close(solved, expected, atol=1e-8, rtol=0)
 
 
 def test_residuals_are_those_of_refitting_without_the_row() -> None:

@@ -116,7 +116,7 @@ def test_the_evidence_of_targets_is_that_of_a_gaussian_at_its_best_unit(weight: 
     """Up to a constant: differences between two priors are compared; all rows alike only move the noise."""
     rows, dual = targets()
     weigh = scales._Regression(Dual.of(replace(rows, weight=weight * rows.weight)))
-    found, expected = [], []
+    actual, expected = [], []
     for prior in (PRIOR, replace(PRIOR, scale=0.1, task_level=0.9)):
         covariance = prior.kernel(dual.gram, dual.task) + torch.eye(15)
 
@@ -126,12 +126,12 @@ def test_the_evidence_of_targets_is_that_of_a_gaussian_at_its_best_unit(weight: 
 
         best = minimize_scalar(density, bounds=(-5, 5), method="bounded", options={"xatol": 1e-9})
         point = weigh(prior, (1.0, 1.0), 0.25, None)
-        found.append(point.log_density)
+        actual.append(point.log_density)
         expected.append(-best.fun)
         assert point.noise == pytest.approx(math.exp(best.x) * weight**0.5, abs=1e-5)
         assert point.prior.scale == pytest.approx(math.exp(best.x) * prior.scale, abs=1e-5)
-    assert found[0] - found[1] == pytest.approx(expected[0] - expected[1], abs=1e-6)
-    assert weigh(PRIOR, (1.0, 1.0), 0.0, None).log_density == pytest.approx(found[0] + 0.25)  # what surprises costs
+    assert actual[0] - actual[1] == pytest.approx(expected[0] - expected[1], abs=1e-6)
+    assert weigh(PRIOR, (1.0, 1.0), 0.0, None).log_density == pytest.approx(actual[0] + 0.25)  # what surprises costs
 
 
 def test_the_density_of_a_point_is_its_evidence_and_what_was_believed() -> None:
@@ -170,17 +170,17 @@ def test_a_point_holds_the_posterior_of_its_prior() -> None:
 @pytest.mark.parametrize("classes", [0, 2, 3])
 def test_the_solution_is_the_average_of_the_points(classes: int) -> None:
     rows = toy([6, 4, 5], classes=classes, spread=2.0).rows()
-    found = infer_scales(rows, KnownCovariance(PRIOR.covariance), 1.0, 1.0)
-    assert len(found.points) > 1
-    assert float(found.probability.sum()) == pytest.approx(1)
-    log_density = torch.tensor([point.log_density for point in found.points], dtype=torch.float64)
-    torch.testing.assert_close(found.probability, log_density.softmax(0))
+    scales = infer_scales(rows, KnownCovariance(PRIOR.covariance), 1.0, 1.0)
+    assert len(scales.points) > 1
+    assert float(scales.probability.sum()) == pytest.approx(1)
+    log_density = torch.tensor([point.log_density for point in scales.points], dtype=torch.float64)
+    torch.testing.assert_close(scales.probability, log_density.softmax(0))
     weights, residuals = torch.zeros(3, max(1, classes), 7, dtype=torch.float64), torch.zeros(15, dtype=torch.float64)
-    for p, point in zip(found.probability, found.points, strict=True):
-        weights += p * found.dual.weights(point.solution, point.prior)
+    for p, point in zip(scales.probability, scales.points, strict=True):
+        weights += p * scales.dual.weights(point.solution, point.prior)
         if point.residuals is not None:
             residuals += p * point.residuals
-    solution = found.solution()
+    solution = scales.solution()
     torch.testing.assert_close(solution.weights, weights, atol=1e-10, rtol=0)
     if classes:
         assert solution.residuals is None
@@ -194,11 +194,11 @@ def test_the_middle_of_positive_numbers_is_that_of_their_logs() -> None:
         ScalePoint(replace(PRIOR, scale=s, task_level=2 * s), m, 4 * m, 3 * s, 0.0, torch.zeros(15, 1), None)
         for s, m in ((0.1, 0.25), (10.0, 1.0))
     )
-    found = ScalePosterior(dual, [low, high], torch.tensor([0.5, 0.5], dtype=torch.float64))
-    assert found.strength == pytest.approx(0.5)
-    assert found.decay == pytest.approx(2.0)
-    assert found.noise == pytest.approx(3.0)
-    middle = found.prior(alike(3, 0.1))
+    scales = ScalePosterior(dual, [low, high], torch.tensor([0.5, 0.5], dtype=torch.float64))
+    assert scales.strength == pytest.approx(0.5)
+    assert scales.decay == pytest.approx(2.0)
+    assert scales.noise == pytest.approx(3.0)
+    middle = scales.prior(alike(3, 0.1))
     assert (middle.scale, middle.task_level) == (pytest.approx(1.0), pytest.approx(2.0))
     assert middle.covariance.correlation == pytest.approx(0.1)
 
@@ -233,9 +233,9 @@ def test_the_scale_follows_the_signal(kind: str) -> None:
     """The signal grows by a factor of 20; the scale by more than 4, since few rows know a faint one badly."""
 
     def scale(signal: float) -> float:
-        found = infer_scales(PROBLEMS[kind](signal, 0.95), KnownCovariance(alike(10, 0.95)), 1.0, 1.0)
-        prior = found.prior(alike(10, 0.95))
-        return prior.scale / found.noise
+        scales = infer_scales(PROBLEMS[kind](signal, 0.95), KnownCovariance(alike(10, 0.95)), 1.0, 1.0)
+        prior = scales.prior(alike(10, 0.95))
+        return prior.scale / scales.noise
 
     assert 4 * scale(0.5) < scale(10.0)
 
@@ -245,10 +245,10 @@ def test_what_tasks_have_of_their_own_follows_how_little_they_share(kind: str) -
     """s^2 (1 - m rho): a large scale that is mostly shared says the same as a smaller one that is mostly not."""
 
     def own(correlation: float) -> float:
-        found = infer_scales(PROBLEMS[kind](6.0, correlation), KnownCovariance(alike(10, 0.97)), 1.0, 1.0)
+        scales = infer_scales(PROBLEMS[kind](6.0, correlation), KnownCovariance(alike(10, 0.97)), 1.0, 1.0)
         return sum(
             float(p) * (point.prior.scale / point.noise) ** 2 * (1 - point.prior.covariance.correlation)
-            for p, point in zip(found.probability, found.points, strict=True)
+            for p, point in zip(scales.probability, scales.points, strict=True)
         )
 
     assert 4 * own(0.99) < own(0.1)

@@ -77,8 +77,8 @@ def test_few_rows_are_averaged_over_scales_and_more_are_solved_in_their_middle(
     monkeypatch.setattr(weight_prior, "MAX_DUAL_ROWS", 40)
     iterated = solve(rows, some)
     assert iterated.residuals is None
-    found, expected = predictions(iterated.weights, rows), predictions(exact.weights, rows)
-    torch.testing.assert_close(found, expected, atol=0.005, rtol=0)
+    actual, expected = predictions(iterated.weights, rows), predictions(exact.weights, rows)
+    torch.testing.assert_close(actual, expected, atol=0.005, rtol=0)
 
 
 def test_many_classes_are_iterated_sooner(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,19 +36,21 @@ def dense(rows: Rows, curvature: torch.Tensor, prior: OutputPrior) -> torch.Tens
 def test_widths_are_those_of_a_dense_inverse(rho: float, scale: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(widths, "PART_ROWS", 5)
     prior = OutputPrior(alike(3, rho), scale, task_level=0.4)
-    found = weight_widths(ROWS, CURVATURE, prior)
-    torch.testing.assert_close(found, dense(ROWS, CURVATURE, prior), rtol=1e-8, atol=1e-12)
+    deviations = weight_widths(ROWS, CURVATURE, prior)
+    torch.testing.assert_close(deviations, dense(ROWS, CURVATURE, prior), rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("rho", [0.0, 1.0])
 def test_tasks_that_share_nothing_or_everything_are_limits(rho: float) -> None:
-    found, near = (weight_widths(ROWS, CURVATURE, OutputPrior(alike(3, r), 1.0, 0.4)) for r in (rho, abs(rho - 1e-6)))
-    torch.testing.assert_close(found, near, rtol=0, atol=1e-5)
+    deviations, near = (
+        weight_widths(ROWS, CURVATURE, OutputPrior(alike(3, r), 1.0, 0.4)) for r in (rho, abs(rho - 1e-6))
+    )
+    torch.testing.assert_close(deviations, near, rtol=0, atol=1e-5)
 
 
 def test_without_rows_widths_are_those_of_the_prior() -> None:
     prior = OutputPrior(alike(3, 0.6), 0.5, task_level=0.4, shared_level=2.0)
-    found = weight_widths(ROWS, 0 * CURVATURE, prior)
-    torch.testing.assert_close(found[:, :-1], torch.ones(3, 6, dtype=torch.float64))
+    deviations = weight_widths(ROWS, 0 * CURVATURE, prior)
+    torch.testing.assert_close(deviations[:, :-1], torch.ones(3, 6, dtype=torch.float64))
     level = (2.0**2 + 0.4**2) ** 0.5 / 0.5
-    torch.testing.assert_close(found[:, -1], torch.full((3,), level, dtype=torch.float64))
+    torch.testing.assert_close(deviations[:, -1], torch.full((3,), level, dtype=torch.float64))

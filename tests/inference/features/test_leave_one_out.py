@@ -71,10 +71,10 @@ def test_solutions_and_the_diagonal_of_the_inverse_have_their_slopes(limit, digi
         return inverse @ target, inverse.diagonal()
 
     slopes = []
-    found, expected = solve_with_diagonal(*place, mixture), plain(*place, mixture)
-    for solved, diagonal in (found, expected):
+    actual, expected = solve_with_diagonal(*place, mixture), plain(*place, mixture)
+    for solved, diagonal in (actual, expected):
         slopes.append(torch.autograd.grad(solved.sin().sum() + diagonal.log().sum(), place))
-    torch.testing.assert_close(found, expected, atol=10.0**-digits, rtol=0)
+    torch.testing.assert_close(actual, expected, atol=10.0**-digits, rtol=0)
     for mine, theirs in zip(*slopes, strict=True):
         torch.testing.assert_close(mine, theirs, atol=1e-3, rtol=1e-3)
 

@@ -126,7 +126,7 @@ BASELINES = ("stl", "bmtl", "pooled", "qian", "long", "vstl")
 @pytest.fixture(scope="module")
 def baseline_scores() -> dict[str, dict[str, float]]:
     """Test scores of baselines and scikit-learn's rows (C by cross-validation), means over tasks and seeds."""
-    found: dict[str, dict[str, list[float]]] = {"accuracy": {}, "rmse": {}}
+    errors: dict[str, dict[str, list[float]]] = {"accuracy": {}, "rmse": {}}
     for problem, share, kind in (
         (load_digits_domains(), 0.05, "accuracy"),
         (load_rotated_digits(), 0.1, "rmse"),
@@ -139,16 +139,16 @@ def baseline_scores() -> dict[str, dict[str, float]]:
                 model = estimator(name, random_state=seed).fit(train.X, train.labels, tasks=train.tasks)
                 predicted = model.predict(test.X, tasks=test.tasks)
                 error = predicted == test.labels if kind == "accuracy" else np.square(predicted - test.labels)
-                found[kind].setdefault(name, []).append(float(np.mean(error)))
+                errors[kind].setdefault(name, []).append(float(np.mean(error)))
             for name in ("per_task_linear", "pooled_linear"):
                 linear = fit_reference(REFERENCES[name], train, test, None, seed)
                 if linear.p is not None:
                     error = np.asarray(train.class_names)[linear.p.argmax(1)] == np.asarray(train.class_names)[test.y]
                 else:
                     error = np.square(linear.mean - test.y)
-                found[kind].setdefault(name, []).append(float(np.mean(error)))
-    accuracy = {name: 100 * float(np.mean(values)) for name, values in found["accuracy"].items()}
-    return {"accuracy": accuracy, "rmse": {name: float(np.sqrt(np.mean(v))) for name, v in found["rmse"].items()}}
+                errors[kind].setdefault(name, []).append(float(np.mean(error)))
+    accuracy = {name: 100 * float(np.mean(values)) for name, values in errors["accuracy"].items()}
+    return {"accuracy": accuracy, "rmse": {name: float(np.sqrt(np.mean(v))) for name, v in errors["rmse"].items()}}
 
 
 @pytest.mark.slow

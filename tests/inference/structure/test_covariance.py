@@ -88,10 +88,10 @@ def test_a_factor_does_what_its_matrix_does() -> None:
 
 def test_orthogonal_columns_have_the_same_products_and_short_ones_go() -> None:
     doubled = torch.cat([PHI / 2**0.5, PHI / 2**0.5, 1e-3 * PHI[:, :1]], 1)
-    found = LowRankCovariance.orthogonal(doubled)
-    assert found.factor.shape == (3, 2)
-    torch.testing.assert_close(found.factor @ found.factor.T, PHI @ PHI.T, atol=1e-5, rtol=0)
-    squares = found.factor.T @ found.factor
+    low_rank = LowRankCovariance.orthogonal(doubled)
+    assert low_rank.factor.shape == (3, 2)
+    torch.testing.assert_close(low_rank.factor @ low_rank.factor.T, PHI @ PHI.T, atol=1e-5, rtol=0)
+    squares = low_rank.factor.T @ low_rank.factor
     assert squares[0, 1].abs() < 1e-12
     assert squares[0, 0] > squares[1, 1]  # what is shared comes first
 

@@ -43,8 +43,8 @@ def best_density(between: Tensor, ridge: Tensor, targets: Targets) -> float:
         law = MultivariateNormal(nothing, math.exp(2 * log_scale) * covariance)
         return -float(law.log_prob(targets.outputs.T).mean())
 
-    found = minimize_scalar(loss, bounds=(-6, 6), method="bounded", options={"xatol": 1e-9})
-    return -float(found.fun)
+    optimum = minimize_scalar(loss, bounds=(-6, 6), method="bounded", options={"xatol": 1e-9})
+    return -float(optimum.fun)
 
 
 @pytest.mark.parametrize("classes", [0, 2, 3])

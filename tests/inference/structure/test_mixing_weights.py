@@ -131,12 +131,12 @@ def test_a_factor_says_what_the_table_says(rank: int, monkeypatch: pytest.Monkey
     expected = conditional(table)
     if rank == 3:
         assert (-torch.linalg.inv(table)).fill_diagonal_(0).min() < 0
-    for found, whole in zip(conditional_of(covariance, torch.tensor([7, 2])), expected, strict=True):
-        torch.testing.assert_close(found, whole[[7, 2]])
+    for actual, whole in zip(conditional_of(covariance, torch.tensor([7, 2])), expected, strict=True):
+        torch.testing.assert_close(actual, whole[[7, 2]])
     monkeypatch.setattr(mixing_weights, "PART_TASKS", 4)
     structure = structure_of(covariance)
-    for found, whole in zip((structure.alpha, structure.sharing, structure.variance), expected, strict=True):
-        torch.testing.assert_close(found, whole)
+    for actual, whole in zip((structure.alpha, structure.sharing, structure.variance), expected, strict=True):
+        torch.testing.assert_close(actual, whole)
     monkeypatch.setattr(mixing_weights, "MAX_TASKS", 8)
     without = structure_of(covariance)
     assert without.alpha is without.covariance is None

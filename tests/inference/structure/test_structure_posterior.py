@@ -53,9 +53,9 @@ class Given:
 
 def inferred_structure(rows: Rows, relatedness: Relatedness = "averaged") -> TaskStructure:
     """With strength and decay by the likelihood of some of the rows."""
-    found = infer_structure(rows, relatedness, 0)
+    posterior = infer_structure(rows, relatedness, 0)
     some = rows.take(subsample_rows(rows, 200, 0))
-    return found.structure(infer_scales(some, found, 1.0, 1.0), 0)
+    return posterior.structure(infer_scales(some, posterior, 1.0, 1.0), 0)
 
 
 def matrix_of(covariance: TaskCovariance) -> Tensor:
@@ -127,10 +127,10 @@ def test_intervals_contain_the_estimates(classes: int, grouped: bool) -> None:
     """Most of them: an estimate is of the mean of B, an interval of draws."""
     off = ~torch.eye(6, dtype=torch.bool)
     for seed in range(2):
-        found = inferred_structure(group_rows(15, seed, grouped, classes))
+        structure = inferred_structure(group_rows(15, seed, grouped, classes))
         for name, mask in (("alpha", off), ("beta", off), ("sharing", torch.ones(6, dtype=torch.bool))):
-            low, high = getattr(found, f"{name}_interval")
-            estimate = getattr(found, name)
+            low, high = getattr(structure, f"{name}_interval")
+            estimate = getattr(structure, name)
             assert (low <= high).all()
             assert low.min() >= 0
             assert high.max() <= 1 + 1e-9
@@ -154,9 +154,9 @@ def test_intervals_are_wide_with_few_rows_and_narrow_with_many(grouped: bool) ->
 
 
 def test_tasks_dealt_at_random_have_an_even_map_within_the_intervals() -> None:
-    found = inferred_structure(group_rows(15, grouped=False))
-    assert found.alpha_interval is not None
-    low, high = found.alpha_interval
+    structure = inferred_structure(group_rows(15, grouped=False))
+    assert structure.alpha_interval is not None
+    low, high = structure.alpha_interval
     off = ~torch.eye(6, dtype=torch.bool)
     assert ((low <= 0.2 + 1e-6) & (high >= 0.2 - 1e-6))[off].double().mean() > 0.95
 
@@ -207,12 +207,12 @@ def test_groups_of_many_tasks_are_found(tables: bool, monkeypatch: pytest.Monkey
         for module in (mixing_weights, positions):
             monkeypatch.setattr(module, "MAX_TASKS", 50)
     rows, group = many_groups(90, 10)
-    found = infer_structure(rows, "averaged", 0)
-    covariance = found.at(0.9, 1.0)
+    posterior = infer_structure(rows, "averaged", 0)
+    covariance = posterior.at(0.9, 1.0)
     assert isinstance(covariance, LowRankCovariance)
     alpha = conditional_of(covariance, torch.arange(90))[0]
     assert (alpha * (group[:, None] == group)).sum(1).mean() > 0.8  # even weights have a third
-    structure = found.structure(Given(), 0)
+    structure = posterior.structure(Given(), 0)
     assert structure.positions is not None
     assert structure.factor is not None
     assert (structure.alpha is not None) == (structure.alpha_interval is not None) == tables
@@ -229,9 +229,9 @@ def test_many_tasks_of_one_population_are_alike(monkeypatch: pytest.MonkeyPatch)
     generator = torch.Generator().manual_seed(1)
     noisy = rows.x[:, 0] + torch.randn(len(rows.y), generator=generator, dtype=torch.float64)
     rows = Rows(rows.x, (noisy > 0).long(), rows.task, rows.weight, 90, 2, True)
-    found = infer_structure(rows, "averaged", 0)
-    scales = infer_scales(rows, found, 1.0, 1.0)
-    covariance = found.at(scales.strength, scales.decay)
+    posterior = infer_structure(rows, "averaged", 0)
+    scales = infer_scales(rows, posterior, 1.0, 1.0)
+    covariance = posterior.at(scales.strength, scales.decay)
     between = covariance.apply(torch.eye(90, dtype=torch.float64))[~torch.eye(90, dtype=torch.bool)]
     assert between.max() - between.min() < 0.2
 

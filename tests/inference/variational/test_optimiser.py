@@ -22,10 +22,10 @@ def optimiser_groups(model: Model) -> dict[str, tuple[float, float]]:
 def test_optimiser_groups() -> None:
     """Networks, scales and mixing logits have their own rates; decay leaves the last two alone."""
     model = build("vmtl_ac", CLASSES.rows(), replace(SMALL, encoder="mlp", weight_decay=0.1, mixing_rate=0.7))
-    found = optimiser_groups(model)
-    assert found.keys() == {name for name, _ in model.named_parameters()}
-    assert found["encoder.layer1.weight"] == found["head.mean.weight"] == (model.settings.network_rate, 0.1)
-    assert found["mixing_w.log_pi"] == (0.7, 0)
+    declared = optimiser_groups(model)
+    assert declared.keys() == {name for name, _ in model.named_parameters()}
+    assert declared["encoder.layer1.weight"] == declared["head.mean.weight"] == (model.settings.network_rate, 0.1)
+    assert declared["mixing_w.log_pi"] == (0.7, 0)
     direct = build("vmtl", CLASSES.rows(), replace(SMALL, weight_decay=0.1))
     assert optimiser_groups(direct)["head.log_scale"] == (SMALL.scale_rate, 0)
     direct = build("vmtl", CLASSES.rows(), replace(SMALL, weight_decay=0.1, decay_everything=True))

@@ -20,8 +20,8 @@ def test_bottleneck_kl_against_torch() -> None:
     each = kl_divergence(
         Independent(Normal(q_z.mean, q_z.scale), 1), Independent(Normal(prior.mean, prior.log_scale.exp()), 1)
     )
-    found = prior.kl(q_z, Context(batch, None, None, None))  # type: ignore[arg-type]
+    nats = prior.kl(q_z, Context(batch, None, None, None))  # type: ignore[arg-type]
     expected = torch.stack([each[t][batch.weight[t] > 0].mean() for t in range(2)])
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(nats, expected)
     start, more = (full_batch_loss(objective, rows, Quiet(), scales=Scales(s, 1.0, 0.0)) for s in (0.0, 1.0))
     torch.testing.assert_close(more - start, (torch.tensor([0.4, 0.6]).double() * expected).sum())

@@ -84,6 +84,6 @@ def test_the_prior_moves_the_others_only_if_it_may(
     rows = PROBLEMS["complete"].rows()
     prior = make_prior(rows, sharing, gradient_w=gradient, kl_form=form)
     q_w = random_q_w(rows)
-    (found,) = torch.autograd.grad(prior.penalty(q_w, make_context(rows))[1], q_w.mean)
-    assert (found[1] != 0).any()
-    assert bool((found[0] != 0).any()) == flows
+    (by_mean,) = torch.autograd.grad(prior.penalty(q_w, make_context(rows))[1], q_w.mean)
+    assert (by_mean[1] != 0).any()
+    assert bool((by_mean[0] != 0).any()) == flows

@@ -31,15 +31,15 @@ def dense_cost(w: torch.Tensor, covariance: torch.Tensor) -> float:
 
 def test_tensor_normal_density_is_a_dense_kronecker_gaussian(w: torch.Tensor) -> None:
     factor = torch.as_tensor(invwishart.rvs(5, np.eye(3), random_state=0))
-    found = negative_log_density(w, factor.inverse(), factor.logdet())
-    assert float(found) == pytest.approx(dense_cost(w, factor))
+    cost = negative_log_density(w, factor.inverse(), factor.logdet())
+    assert float(cost) == pytest.approx(dense_cost(w, factor))
 
 
 def test_the_update_maximises_the_density(w: torch.Tensor) -> None:
-    found = task_covariance(w)
+    best = task_covariance(w)
     other = torch.as_tensor(invwishart.rvs(5, np.eye(3), random_state=1))
-    costs = [dense_cost(w, factor) for factor in (1.1 * found, 0.9 * found, other)]
-    assert dense_cost(w, found) < min(costs)
+    costs = [dense_cost(w, factor) for factor in (1.1 * best, 0.9 * best, other)]
+    assert dense_cost(w, best) < min(costs)
 
 
 def test_the_prior_learns_relations_and_shares_the_cost(w: torch.Tensor) -> None:

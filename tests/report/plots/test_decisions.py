@@ -14,8 +14,8 @@ from vmtl.report.plots.decisions import thick_roc
 
 def test_the_thick_line_has_the_area_that_is_scored(class_case: Case) -> None:
     for evidence in (event_evidence(), class_case.evidence):
-        found = area(*thick_roc(evidence))
-        assert found == pytest.approx(
+        by_figure = area(*thick_roc(evidence))
+        assert by_figure == pytest.approx(
             evidence.scores(np.arange(len(evidence.y)))["auc"], abs=0.01
         )  # averaged on a grid
 

@@ -39,8 +39,8 @@ def test_plain_linear_models_have_names_and_the_legend_is_inside_the_figure(clas
 
 
 def test_gains_are_sorted_and_many_are_cut() -> None:
-    found = [Gain(f"t{k}", Interval(k / 100, -1, 1), "no clear difference") for k in range(60)]
-    labels = [text.get_text() for text in plot_gains(found).get_yticklabels()]
+    gains = [Gain(f"t{k}", Interval(k / 100, -1, 1), "no clear difference") for k in range(60)]
+    labels = [text.get_text() for text in plot_gains(gains).get_yticklabels()]
     assert labels[0] == "t59"
     assert labels[-1] == "t0"
     assert len(labels) == 25

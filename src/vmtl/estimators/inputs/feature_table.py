@@ -82,6 +82,11 @@ def take_rows(X: Unchecked, part: slice) -> MatrixLike:
     return (X.tocsr() if hasattr(X, "tocsr") else X)[part]
 
 
+def index_of(X: Unchecked) -> pd.Index | None:
+    """The index of a DataFrame, which predictions of its rows keep; None of anything else."""
+    return getattr(X, "index", None) if hasattr(X, "iloc") else None
+
+
 def needs_table(X: Unchecked, missing: str) -> bool:
     """Whether X has columns that are not numbers, or gaps that are to be filled."""
     if missing == "impute":

@@ -28,7 +28,7 @@ class RowTasks:
         return replace(self, codes=self.codes[rows])
 
     def unknown(self) -> Iterator[tuple[Array, Array]]:
-        """Of every unknown task that has rows, their numbers and its weights (T,)."""
+        """For every unknown task that has rows: the numbers of these rows, and its weights (T,)."""
         for code in np.unique(self.codes[self.codes < 0]):
             yield np.flatnonzero(self.codes == code), self.weights[-1 - code]
 

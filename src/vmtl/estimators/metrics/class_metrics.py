@@ -28,10 +28,8 @@ def accuracy(y: Array, p: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     """
     return float(accuracy_score(y, p.argmax(axis=1)))
 
@@ -41,10 +39,8 @@ def balanced_accuracy(y: Array, p: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     """
     there = np.unique(y)
     if len(there) < 2:
@@ -55,15 +51,13 @@ def balanced_accuracy(y: Array, p: Array) -> float:
 def auc(y: Array, p: Array) -> float:
     """Area under the ROC curve: how often a row of a class has a higher probability of it than another row.
 
-    Of more than two classes it is the mean over the classes that have rows, each against all others; nan with one class
-    only.
+    With more than two classes it is the mean over the classes that have rows, each against all others; nan with one
+    class only.
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     """
     there = np.unique(y)
     if len(there) < 2:
@@ -72,16 +66,14 @@ def auc(y: Array, p: Array) -> float:
 
 
 def f1(y: Array, p: Array, positive: int = 1) -> float:
-    """Harmonic mean of precision and recall: of the positive one of two classes, or the mean over all that have rows.
+    """Harmonic mean of precision and recall, for the positive one of two classes, or averaged over all that have rows.
 
     nan where the positive class has no rows, or only one of several classes has.
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     positive : int, default=1
         Which of two classes is the event.
     """
@@ -96,10 +88,8 @@ def nll(y: Array, p: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     """
     return float(log_loss(y, _normalised(p), labels=np.arange(p.shape[1])))
 
@@ -109,10 +99,8 @@ def brier(y: Array, p: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     """
     truth = np.eye(p.shape[1])[y]
     return float(np.square(p - truth).sum(axis=1).mean())
@@ -123,10 +111,8 @@ def ece(y: Array, p: Array, n_bins: int = ECE_BINS) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     n_bins : int, default=15
         Bins of equal width.
     """
@@ -141,10 +127,8 @@ def entropy_ratio(y: Array, p: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     """
     h, right = entropy(p, axis=1), p.argmax(axis=1) == y
     if right.all() or not right.any():
@@ -158,10 +142,8 @@ def unseen_class_scores(y: Array, p: Array, seen: Array) -> dict[str, float]:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     seen : array of shape (C,)
         True for the classes that the task's training rows have.
     """
@@ -178,10 +160,8 @@ def class_scores(y: Array, p: Array, seen: Array | None = None) -> dict[str, flo
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Class numbers, 0 to C - 1.
-    p : array of shape (n, C)
-        Probabilities of the classes.
+    y, p : arrays of shape (n,) and (n, C)
+        Class numbers from 0 to C - 1, and the probabilities of the classes.
     seen : array of shape (C,), default=None
         True for the classes that the task's training rows have; None skips their scores.
     """

@@ -20,10 +20,8 @@ def rmse(y: Array, mean: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
+    y, mean : arrays of shape (n,)
+        Real targets and predicted means.
     """
     return float(root_mean_squared_error(y, mean))
 
@@ -33,10 +31,8 @@ def nmse(y: Array, mean: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
+    y, mean : arrays of shape (n,)
+        Real targets and predicted means.
     """
     variance = float(np.var(y))
     return float(mean_squared_error(y, mean)) / variance if variance > 0 else float("nan")
@@ -47,10 +43,8 @@ def r2(y: Array, mean: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
+    y, mean : arrays of shape (n,)
+        Real targets and predicted means.
     """
     return float(r2_score(y, mean)) if len(y) > 1 and np.ptp(y) > 0 else float("nan")
 
@@ -60,10 +54,8 @@ def mae(y: Array, mean: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
+    y, mean : arrays of shape (n,)
+        Real targets and predicted means.
     """
     return float(mean_absolute_error(y, mean))
 
@@ -73,12 +65,8 @@ def coverage(y: Array, mean: Array, std: Array, level: float = COVERAGE) -> floa
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    std : array of shape (n,)
-        Predicted standard deviations.
+    y, mean, std : arrays of shape (n,)
+        Real targets, predicted means, and predicted standard deviations.
     level : float, default=0.9
         The probability of the interval.
     """
@@ -90,12 +78,8 @@ def gaussian_nll(y: Array, mean: Array, std: Array) -> float:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    std : array of shape (n,)
-        Predicted standard deviations.
+    y, mean, std : arrays of shape (n,)
+        Real targets, predicted means, and predicted standard deviations.
     """
     return float(-norm.logpdf(y, mean, std).mean())
 
@@ -105,11 +89,7 @@ def real_scores(y: Array, mean: Array, std: Array) -> dict[str, float]:
 
     Parameters
     ----------
-    y : array of shape (n,)
-        Real targets.
-    mean : array of shape (n,)
-        Predicted means.
-    std : array of shape (n,)
-        Predicted standard deviations.
+    y, mean, std : arrays of shape (n,)
+        Real targets, predicted means, and predicted standard deviations.
     """
     return {"rmse": rmse(y, mean), "nmse": nmse(y, mean), "nll": gaussian_nll(y, mean, std)}

@@ -64,7 +64,7 @@ class FittedAttributesMixin:
         return weights.drop(task).sort_values(ascending=False, kind="stable").head(n)
 
     def _mixing_weights(self, place: int) -> Array:
-        """(T,) the mixing weights of one task, by its number; of thousands from the factor of B, else even."""
+        """(T,) the mixing weights of one task, by its number; for thousands of tasks from the factor of B."""
         if len(self.tasks_) <= MAX_TASKS:
             row: Array = self._fitted.model.alpha()[place].detach().cpu().numpy()
             return row

@@ -9,6 +9,7 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
+from vmtl.estimators.inputs.feature_table import index_of
 from vmtl.estimators.inputs.task_labels import encode_tasks
 from vmtl.estimators.inputs.validation import InputValidationMixin
 from vmtl.inference.fitted import Fitted
@@ -22,9 +23,10 @@ CalibrationRows = tuple[Any, Any] | tuple[Any, Any, Any]
 
 
 class GuaranteesMixin(InputValidationMixin):
-    """What ``predict_interval`` and ``predict_set`` share."""
+    """``predict_interval`` of a regressor and ``predict_set`` of a classifier."""
 
     _fitted: Fitted
+    classes_: Array
 
     def predict_interval(
         self,
@@ -34,20 +36,34 @@ class GuaranteesMixin(InputValidationMixin):
         coverage: float = 0.9,
         calibration: CalibrationRows | None = None,
     ) -> pd.DataFrame:
-        """Refuse: classes have no interval; ``MultiTaskRegressor`` has this method.
+        """Intervals that hold the target as often as asked for, task by task as far as its rows allow.
+
+        mean +- q_t std, where q_t is a quantile of |y - mean| / std over training rows that are predicted without
+        themselves: those of the task, and of all tasks as far as it has fewer than coverage / (1 - coverage). Classes
+        have no interval: a classifier refuses.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, D)
             Rows to predict.
         tasks : array-like of shape (n,), default=None
-            The task of each row.
+            The task of each row; not needed for one task, or where ``task_column`` names a column of X.
         coverage : float, default=0.9
-            How often the target is to be inside.
+            How often the target is to lie inside.
         calibration : (X, y) or (X, y, tasks), default=None
-            Labelled rows that were not in training.
+            Labelled rows that were not in training, to be used instead of the left-out training rows: split conformal
+            prediction, for every method and preset.
+
+        Returns
+        -------
+        DataFrame of n rows
+            ``low`` and ``high``, in the unit of y.
         """
-        raise ValueError("A classifier predicts classes, which have no interval; use predict_set.")
+        import pandas as pd
+
+        mean, std = self._mean_and_deviation(X, tasks)
+        half = self._thresholds(self._codes(X, tasks), coverage, calibration) * std
+        return pd.DataFrame({"low": mean - half, "high": mean + half}, index=index_of(X))
 
     def predict_set(
         self,
@@ -57,20 +73,33 @@ class GuaranteesMixin(InputValidationMixin):
         coverage: float = 0.9,
         calibration: CalibrationRows | None = None,
     ) -> pd.DataFrame:
-        """Refuse: numbers have no classes; ``MultiTaskClassifier`` has this method.
+        """Sets of classes that hold the true one as often as asked for, task by task as far as its rows allow.
+
+        All classes of a probability of at least 1 - q_t and always the most probable one, where q_t is a quantile of
+        1 - p(true class) over the same left-out rows as in ``predict_interval``. A regressor refuses.
 
         Parameters
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n, D)
             Rows to predict.
         tasks : array-like of shape (n,), default=None
-            The task of each row.
+            The task of each row, as for ``predict``.
         coverage : float, default=0.9
-            How often the target is to be inside.
+            How often the true class is to be in the set.
         calibration : (X, y) or (X, y, tasks), default=None
-            Labelled rows that were not in training.
+            Labelled rows to be used instead of the left-out training rows, as in ``predict_interval``.
+
+        Returns
+        -------
+        DataFrame of shape (n, C)
+            True for the classes in the set; one column per class.
         """
-        raise ValueError("A regressor predicts numbers, not classes; use predict_interval.")
+        import pandas as pd
+
+        p = self._class_probabilities(X, tasks)
+        least = 1 - self._thresholds(self._codes(X, tasks), coverage, calibration)
+        inside = (p >= least[:, None]) | (p == p.max(axis=1, keepdims=True))
+        return pd.DataFrame(inside, index=index_of(X), columns=pd.Index(self.classes_, tupleize_cols=False))
 
     def has_left_out_scores(self, coverage: float = 0.9) -> bool:
         """Whether ``predict_interval`` or ``predict_set`` can promise this coverage without ``calibration``.
@@ -117,6 +146,14 @@ class GuaranteesMixin(InputValidationMixin):
         codes = torch.from_numpy(encode_tasks(labels, list(self.tasks_), allow_unknown=False))
         score = torch.from_numpy(self._nonconformity(X, y, tasks))
         return LeftOutScores(score, codes, torch.ones(len(score), dtype=torch.float64))
+
+    def _mean_and_deviation(self, X: MatrixLike, tasks: VectorLike | None) -> tuple[Array, Array]:
+        """(n,) what a regressor predicts, and how far off it expects to be."""
+        raise ValueError("A classifier predicts classes, which have no interval; use predict_set.")
+
+    def _class_probabilities(self, X: MatrixLike, tasks: VectorLike | None) -> Array:
+        """(n, C) what a classifier predicts."""
+        raise ValueError("A regressor predicts numbers, not classes; use predict_interval.")
 
     def _nonconformity(self, X: MatrixLike, y: VectorLike, tasks: VectorLike | None) -> Array:
         """(n,) how strange the targets are to the model, in float64."""

@@ -34,8 +34,8 @@ class ScoringMixin(InputValidationMixin):
         tasks : array-like of shape (n,), default=None
             The task of each row; not needed for one task, or where ``task_column`` names a column of X.
         metric : str, default=None
-            Of classes ``"accuracy"`` (None is the same), ``"balanced_accuracy"``, ``"auc"``, ``"f1"``, ``"brier"``,
-            ``"nll"`` or ``"ece"``. Of numbers ``"r2"`` (None is the same), ``"mae"``, ``"rmse"``, ``"nmse"``,
+            For classes ``"accuracy"`` (None is the same), ``"balanced_accuracy"``, ``"auc"``, ``"f1"``, ``"brier"``,
+            ``"nll"`` or ``"ece"``. For numbers ``"r2"`` (None is the same), ``"mae"``, ``"rmse"``, ``"nmse"``,
             ``"nll"`` or ``"coverage"``, the share inside the 90 % interval.
 
         Returns

@@ -106,8 +106,8 @@ def _integrated(logits: Tensor, variance: Tensor, log_scale: float) -> Tensor:
 def _neutral_factor(mean: Tensor, variance: Tensor) -> float:
     """log a with which a m / sqrt(1 + a^2 variance) is as large as m, on average over the rows: (n, C) each.
 
-    The mode of the logits is already as near to 0 as few rows ask for; integrating over q(w) shall move confidence from
-    rows that are far from all others to those that are near, not take it away from all.
+    With few rows the mode of the logits is already close to 0; integrating over q(w) should move confidence from rows
+    that are far from all others to rows that are near, and not take it away everywhere.
     """
     square, log_a = mean.square(), 0.0
     for _ in range(20):

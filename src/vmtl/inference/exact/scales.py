@@ -256,9 +256,9 @@ class _Regression:
         square = float((y @ solution / count).clamp_min(1e-12))
         evidence = -0.5 * float(count) * math.log(square) - float(factor.diagonal().log().sum())
         u = square**0.5
-        found = OutputPrior(prior.covariance, u * prior.scale, u * prior.task_level, u * prior.shared_level)
+        scaled_prior = OutputPrior(prior.covariance, u * prior.scale, u * prior.task_level, u * prior.shared_level)
         return ScalePoint(
-            found,
+            scaled_prior,
             *sharing,
             u * self.unit**0.5,
             evidence - surprise,

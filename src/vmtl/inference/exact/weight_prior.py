@@ -21,7 +21,7 @@ from vmtl.inference.structure.structure_posterior import (
 )
 from vmtl.model.mixing import TaskStructure
 
-#: Most rows on which scales are inferred, of two classes or a regression; of more classes, rows cubed times classes.
+#: Most rows on which scales are inferred, for two classes or a regression; for more classes, rows cubed times classes.
 SCALE_ROWS, MAX_CUBE = 700, 1.5e8
 #: Most rows with a table of all pairs, and rows squared times classes of more than two.
 MAX_DUAL_ROWS, MAX_LOGITS = 2000, 2e7

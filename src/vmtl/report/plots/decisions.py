@@ -79,20 +79,20 @@ def is_binary(evidence: Evidence) -> bool:
 
 
 def thin_curves(evidence: Evidence) -> list[Curves]:
-    """Of every task where there are two classes, else of every class."""
+    """The curves of every task if there are two classes, else of every class."""
     if is_binary(evidence):
         tasks = evidence.present if len(evidence.present) > 1 else []
-        found = (curves(evidence, rows=evidence.rows(t)) for t in tasks[:MOST_LINES])
+        candidates = (curves(evidence, rows=evidence.rows(t)) for t in tasks[:MOST_LINES])
     else:
-        found = (curves(evidence, number) for number in range(min(MOST_LINES, len(evidence.classes or ()))))
-    return [curve for curve in found if curve is not None]
+        candidates = (curves(evidence, number) for number in range(min(MOST_LINES, len(evidence.classes or ()))))
+    return [curve for curve in candidates if curve is not None]
 
 
 def thick_roc(evidence: Evidence) -> tuple[Array, Array]:
-    """The ROC curve of all rows; of more than two classes the mean over classes, each against all others."""
+    """The ROC curve of all rows; with more than two classes the mean over classes, each against all others."""
     numbers = [evidence.positive] if is_binary(evidence) else range(len(evidence.classes or ()))
-    found = [curve for number in numbers if (curve := curves(evidence, number)) is not None]
-    if len(found) == 1:
-        return found[0].false_alarm_rate, found[0].sensitivity
-    mean = np.mean([np.interp(GRID, curve.false_alarm_rate, curve.sensitivity) for curve in found], axis=0)
+    by_class = [curve for number in numbers if (curve := curves(evidence, number)) is not None]
+    if len(by_class) == 1:
+        return by_class[0].false_alarm_rate, by_class[0].sensitivity
+    mean = np.mean([np.interp(GRID, curve.false_alarm_rate, curve.sensitivity) for curve in by_class], axis=0)
     return np.r_[0.0, GRID], np.r_[0.0, mean]

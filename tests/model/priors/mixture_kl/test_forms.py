@@ -59,8 +59,8 @@ def test_monte_carlo_is_below_the_sampled_bound_draw_by_draw(tasks: int, size: i
             [Gaussian(components.mean[i], components.scale[i]).log_prob(value) for i in range(tasks)], -1
         )
         sampled_bound = q.log_prob(value) - (weights * each).sum(-1)
-        found = mixture_kl("monte-carlo", q, components, weights, draw[None])
-        assert (found <= sampled_bound + 1e-9).all()
+        kl = mixture_kl("monte-carlo", q, components, weights, draw[None])
+        assert (kl <= sampled_bound + 1e-9).all()
 
 
 @COMMON
@@ -89,10 +89,10 @@ def test_identical_tasks_at_full_sharing(tasks: int, size: int, seed: int) -> No
 def test_weighted_sum_of_identical_tasks_at_the_size_of_the_released_code() -> None:
     """Three equal weights and K = 512 cost about 230 nats where the truth is 0."""
     q = Gaussian(torch.zeros(4, 512), torch.ones(4, 512))
-    found = weighted_sum(q, q, (1 - torch.eye(4)) / 3)
+    kl = weighted_sum(q, q, (1 - torch.eye(4)) / 3)
     expected = torch.full((4,), 512 * 0.5 * (3 - 1 - torch.tensor(3.0).log()))
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=0)
-    assert 229 < float(found[0]) < 232
+    torch.testing.assert_close(kl, expected, rtol=1e-4, atol=0)
+    assert 229 < float(kl[0]) < 232
 
 
 def test_monte_carlo_estimates_the_kl_to_the_true_mixture() -> None:
@@ -100,14 +100,14 @@ def test_monte_carlo_estimates_the_kl_to_the_true_mixture() -> None:
     q, weights = random_mixture(4, 3, 5)
     generator = torch.Generator().manual_seed(0)
     noise, other = torch.randn(2, 100_000, 4, 3, generator=generator, dtype=torch.float64)
-    found = monte_carlo(q, q, weights, noise)
+    kl = monte_carlo(q, q, weights, noise)
     for t in range(4):
         mixture = MixtureSameFamily(Categorical(weights[t]), Independent(Normal(q.mean, q.scale), 1))
         own = Independent(Normal(q.mean[t], q.scale[t]), 1)
         value = q.mean[t] + q.scale[t] * other[:, t]
         ratio = own.log_prob(value) - mixture.log_prob(value)
         error = float(ratio.std() * (2 / 100_000) ** 0.5)  # of the difference of two such means
-        assert float(found[t]) == pytest.approx(float(ratio.mean()), abs=4 * error)
+        assert float(kl[t]) == pytest.approx(float(ratio.mean()), abs=4 * error)
 
 
 def test_a_component_of_weight_zero_says_nothing_however_near_it_is() -> None:
@@ -138,9 +138,9 @@ def test_without_any_component_the_result_is_zero_and_finite_in_its_gradient(for
     mean = q.mean.clone().requires_grad_()
     noise = torch.randn(2, 3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     weights = weights * torch.tensor([[0.0], [1.0], [1.0]])
-    found = mixture_kl(form, Gaussian(mean, q.scale), q, weights, noise)
-    assert found[0] == 0
-    found.sum().backward()
+    kl = mixture_kl(form, Gaussian(mean, q.scale), q, weights, noise)
+    assert kl[0] == 0
+    kl.sum().backward()
     assert mean.grad is not None
     assert mean.grad.isfinite().all()
     assert (mean.grad[0] == 0).all()

@@ -40,8 +40,8 @@ def own_name() -> str:
 
 
 def is_gone(name: str) -> bool:
-    """Whether the process of that name has ended."""
-    pid, _, birth = name.partition("-")
+    """Whether the process has ended whose name the mark is, or begins with."""
+    pid, birth = name.split("-")[:2]
     return born(int(pid)) != birth
 
 

@@ -61,6 +61,18 @@ def test_higher_coverage_is_wider(real_case: Case, class_case: Case) -> None:
     assert small[np.arange(len(best)), best].all()
 
 
+def test_nine_rows_are_enough_for_nine_in_ten(real_case: Case) -> None:
+    """The next row is one of ten: it is the strangest of all in one case of ten."""
+    X, y, tasks = real_case.test.X, real_case.test.y, real_case.test.tasks
+    for n, enough in ((9, True), (8, False)):
+        given = (X[:n], y[:n], tasks[:n])
+        if enough:
+            assert len(real_case.model.predict_interval(X, tasks=tasks, coverage=0.9, calibration=given)) == len(X)
+        else:
+            with pytest.raises(ValueError, match=r"coverage=0.9 needs 9 labelled rows, and there are 8; ask for at"):
+                real_case.model.predict_interval(X, tasks=tasks, coverage=0.9, calibration=given)
+
+
 def test_a_frame_keeps_its_index_and_classes_their_names(class_case: Case) -> None:
     X = pd.DataFrame(class_case.test.X[:3], index=["a", "b", "c"])
     sets = class_case.model.predict_set(X, tasks=class_case.test.tasks[:3])

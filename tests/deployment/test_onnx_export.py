@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
+from helpers.forms import some_in_the_short_form
 from helpers.numeric_models import NUMBERS, Numeric, fit_numeric
 from helpers.tables import make_table
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
@@ -67,7 +68,7 @@ def test_a_classifier_with_gaps_runs_in_onnxruntime(classes: Numeric, tmp_path: 
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
 
 
-@pytest.mark.parametrize("kind", ["classes", "values"])
+@pytest.mark.parametrize("kind", some_in_the_short_form(("classes", "values"), "values"))
 def test_a_task_that_was_added_later_is_exported_with_the_others(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.processes import PATIENCE
+from helpers.processes import PATIENCE, PATIENT_RAY
 from vmtl.bench.run.records import Record, comparable, load_records
 
 SUITE = """
@@ -43,6 +43,7 @@ class Bench:
         command = [sys.executable, str(self.suite.with_name("bench.py")), "run", str(self.suite), "--out", str(out)]
         environment = {
             **os.environ,
+            **PATIENT_RAY,
             "RAY_ADDRESS": "127.0.0.1:1",  # what an interrupted instance may have left
             "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
             "PYTHONWARNINGS": "default",

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -61,6 +61,15 @@ def interruptible(command: list[str]) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+def interrupted(process: subprocess.Popen[str]) -> str:
+    """What a process says to Ctrl-C, which is pressed again where it was lost: Python drops one inside a destructor."""
+    for _ in range(10):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=PATIENCE / 10)[1]
+    raise AssertionError("the process does not heed Ctrl-C")
+
+
 def test_ctrl_c_ends_a_fit_with_130_and_leaves_no_model(tables: Path, tmp_path: Path) -> None:
     fit = [*VMTL, "fit", str(tables / "class_train.csv"), "--task", "site", "--target", "outcome", "--steps", "1000000"]
     places = ["--out", str(tmp_path / "m.vmtl"), "--checkpoint", str(tmp_path / "state")]
@@ -71,8 +80,7 @@ def test_ctrl_c_ends_a_fit_with_130_and_leaves_no_model(tables: Path, tmp_path: 
             assert time.monotonic() < deadline
             time.sleep(0.05)
         time.sleep(0.5)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=PATIENCE)
+        errors = interrupted(process)
     # Python may end by the signal itself if it arrived inside exec(); a shell shows 130 for both.
     assert process.returncode in (130, -signal.SIGINT), errors
     assert "Traceback" not in errors
@@ -81,15 +89,20 @@ def test_ctrl_c_ends_a_fit_with_130_and_leaves_no_model(tables: Path, tmp_path: 
     assert not list((tmp_path / "state").glob("*.tmp"))
 
 
-#: `python -m vmtl` that writes a checkpoint after every step and says where it resumed.
+#: `python -m vmtl` that writes a checkpoint after every step, says where it resumed, and waits after step HOLD_AT.
 OFTEN = """
-import runpy, sys
+import os, runpy, sys, threading
 from vmtl.inference.variational import checkpoints
-checkpoints.EVERY_SECONDS, resume = 0.0, checkpoints.Checkpoint.resume
+Checkpoint, checkpoints.EVERY_SECONDS = checkpoints.Checkpoint, 0.0
+resume, write, hold_at = Checkpoint.resume, Checkpoint.__call__, int(os.environ.get("HOLD_AT", -1))
 def say(self, trainer):
     resume(self, trainer)
     print("resumed at step", trainer.step, file=sys.stderr, flush=True)
-checkpoints.Checkpoint.resume = say
+def hold(self, trainer, progress):
+    write(self, trainer, progress)
+    if progress.step == hold_at:
+        threading.Event().wait()
+Checkpoint.resume, Checkpoint.__call__ = say, hold
 runpy.run_module("vmtl", run_name="__main__", alter_sys=True)
 """
 
@@ -100,9 +113,10 @@ def test_a_killed_fit_is_resumed_by_the_same_command(run: Run, tables: Path, tmp
     places = ["--out", str(tmp_path / "killed.vmtl"), "--checkpoint", str(tmp_path / "state")]
     command = [sys.executable, "-c", OFTEN, *fit, *places]
     checkpoint = tmp_path / "state" / "state.vmtl-checkpoint"
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=ALONE) as process:
+    held = {**ALONE, "HOLD_AT": "7"}
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=held) as process:
         deadline = time.monotonic() + PATIENCE
-        while saved_step(checkpoint) < 3:
+        while saved_step(checkpoint) < 7:
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -110,10 +124,8 @@ def test_a_killed_fit_is_resumed_by_the_same_command(run: Run, tables: Path, tmp
         process.communicate(timeout=PATIENCE)
     assert process.returncode == -signal.SIGKILL
     assert not (tmp_path / "killed.vmtl").exists()
-    step = saved_step(checkpoint)
-    assert 3 <= step < 60
     done = subprocess.run(command, capture_output=True, text=True, env=ALONE, check=True)
-    assert done.stderr == f"resumed at step {step}\n"
+    assert done.stderr == "resumed at step 7\n"
     assert run(*fit, "--out", tmp_path / "whole.vmtl").exit_code == 0
     assert tensor_bytes(tmp_path / "killed.vmtl") == tensor_bytes(tmp_path / "whole.vmtl")
     assert {path.name for path in tmp_path.iterdir()} == {"killed.vmtl", "whole.vmtl", "state"}

@@ -11,12 +11,13 @@ import pandas as pd
 import pytest
 import torch
 
+from helpers.forms import some_in_the_short_form
 from helpers.numeric_models import NUMBERS, Numeric, fit_numeric
 from helpers.tables import make_table
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.types import Array
 from vmtl.deployment import export_onnx, onnx_export
-from vmtl.deployment.onnx_export import search_sorted
+from vmtl.deployment.onnx_export import exponential_unit, search_sorted
 
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
@@ -67,7 +68,7 @@ def test_a_classifier_with_gaps_runs_in_onnxruntime(classes: Numeric, tmp_path: 
     assert [file.name for file in tmp_path.iterdir()] == ["model.onnx"]
 
 
-@pytest.mark.parametrize("kind", ["classes", "values"])
+@pytest.mark.parametrize("kind", some_in_the_short_form(("classes", "values"), "values"))
 def test_a_task_that_was_added_later_is_exported_with_the_others(
     kind: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -158,3 +159,9 @@ def test_search_by_halving_is_torchs(size: int, right: bool) -> None:
     column[1, size // 2 :] = torch.inf  # groups are padded
     x = torch.cat([torch.arange(-1.0, 12.0), torch.tensor([0.5, 8.5])]).double().expand(3, -1).contiguous()
     assert torch.equal(search_sorted(column, x, right=right), torch.searchsorted(column, x, right=right))
+
+
+def test_the_exponential_unit_is_torchs() -> None:
+    x = torch.tensor([-800.0, -3.0, -1e-9, 0.0, 2.0, 800.0], dtype=torch.float64)
+    torch.testing.assert_close(exponential_unit(x), torch.nn.functional.elu(x), rtol=0, atol=1e-15)
+    torch.testing.assert_close(exponential_unit(x, 0.5), torch.nn.functional.elu(x, 0.5), rtol=0, atol=1e-15)

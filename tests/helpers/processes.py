@@ -15,6 +15,14 @@ from pathlib import Path
 MARK = "VMTL_TEST_PROCESS"
 #: Seconds after which a process hangs and is not merely slow, on any machine under any load.
 PATIENCE = 3600
+#: The same for Ray: workers that are not starved by whatever else runs, and time for its processes to find each other.
+PATIENT_RAY = {
+    "RAY_worker_niceness": "0",
+    "RAY_worker_register_timeout_seconds": str(PATIENCE),
+    "RAY_agent_register_timeout_ms": str(1000 * PATIENCE),
+    "RAY_health_check_timeout_ms": str(1000 * PATIENCE),
+    "RAY_gcs_server_request_timeout_seconds": str(PATIENCE),
+}
 
 
 def born(pid: int) -> str | None:
@@ -32,8 +40,8 @@ def own_name() -> str:
 
 
 def is_gone(name: str) -> bool:
-    """Whether the process of that name has ended."""
-    pid, _, birth = name.partition("-")
+    """Whether the process has ended whose name the mark is, or begins with."""
+    pid, birth = name.split("-")[:2]
     return born(int(pid)) != birth
 
 

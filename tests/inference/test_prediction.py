@@ -16,6 +16,7 @@ from vmtl.inference.features.feature_map import ScaledMap
 from vmtl.inference.prediction import Predictor
 from vmtl.inference.variational.training import Trainer
 from vmtl.model.distributions import Gaussian
+from vmtl.model.logits import logit_moments
 from vmtl.model.model import Model
 
 CLASSES = toy([9, 14, 11], classes=4, features=6)
@@ -91,6 +92,20 @@ def test_moment_is_near_many_draws() -> None:
     predicted = predictor(model, "moment").classes(CLASSES.X, CLASSES.task)
     np.testing.assert_allclose(predicted.probabilities, p, atol=0.12)
     assert (predicted.probabilities.argmax(1) == p.argmax(1).numpy()).mean() > 0.9
+
+
+def test_the_moments_split_their_entropy_as_draws_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws as wide as MacKay's pi / 8 would have to take them for the same probabilities."""
+    monkeypatch.setattr(prediction, "MOMENT_DRAWS", 4000)
+    model, rows = trained(CLASSES), CLASSES.rows()
+    found = predictor(model, "moment").classes(CLASSES.X, CLASSES.task)
+    moments = logit_moments(model.encoder(rows.x[:, None], rows.task), model.q_w().at(rows.task))
+    mean, deviation = model.logit_scale * moments.mean[:, 0], model.logit_scale * moments.variance[:, 0].sqrt()
+    noise = torch.randn((4000, *mean.shape), generator=torch.Generator().manual_seed(1), dtype=mean.dtype)
+    draws = (mean + (prediction.SHRINKAGE / (np.pi / 8)) ** 0.5 * deviation * noise).softmax(-1)
+    part = prediction.entropy(draws).mean(0) / prediction.entropy(draws.mean(0))
+    np.testing.assert_allclose(found.aleatoric, found.total * part.numpy(), rtol=0, atol=0.005)
+    assert (part < 0.9).any()
 
 
 def test_rounding_never_makes_the_models_uncertainty_negative(monkeypatch: pytest.MonkeyPatch) -> None:

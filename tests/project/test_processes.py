@@ -38,15 +38,17 @@ def test_children_carry_the_name_of_this_process() -> None:
 
 
 def test_a_grandchild_is_found_and_ended() -> None:
-    parent, grandchild = start("a mark of its own", 0)
+    own = f"{own_name()}-grandchild"
+    parent, grandchild = start(own, 0)
     parent.communicate()
-    assert (grandchild, "a mark of its own") in set(marked())
-    assert end_marked(lambda mark: mark == "a mark of its own") == [grandchild]
+    assert (grandchild, own) in set(marked())
+    assert end_marked(lambda mark: mark == own) == [grandchild]
 
 
 def test_what_a_killed_run_left_is_ended_and_nothing_else() -> None:
     """The run is a process that is killed; its grandchild belongs to nobody then."""
-    victim, other = start("1-0", 600)
+    untouched = f"{own_name()}-other"  # no other test run may think that it is gone
+    victim, other = start(untouched, 600)
     name = f"{victim.pid}-{born(victim.pid)}"
     parent, grandchild = start(name, 600)
     try:
@@ -58,4 +60,4 @@ def test_what_a_killed_run_left_is_ended_and_nothing_else() -> None:
     finally:
         parent.kill()
         parent.communicate()
-        end_marked(lambda mark: mark == "1-0")
+        end_marked(lambda mark: mark == untouched)

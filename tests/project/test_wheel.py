@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import venv
 import zipfile
 from pathlib import Path
 
@@ -73,19 +72,3 @@ def test_it_imports_and_fits_from_where_it_was_installed(wheel: Path, tmp_path: 
     found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
     assert found.stdout.splitlines()[0].startswith(str(place))
-
-
-@pytest.mark.slow
-def test_it_installs_with_its_dependencies_into_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
-    pins = ROOT / "constraints.txt"
-    options = ["-c", str(pins)] if pins.exists() else ["torch==2.13.0"]
-    subprocess.run([python, "-m", "pip", "install", "-q", *options, str(wheel)], check=True)
-    code = "import vmtl; print(sorted(vmtl.METHODS))"
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    found = subprocess.run(
-        [python, "-W", "error", "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert found.returncode == 0, found.stderr
-    assert "vmtl_ac" in found.stdout

@@ -74,17 +74,16 @@ def check_rows(file: Path, rows: int, columns: int, dtype: str, limit: int) -> d
 
 
 @pytest.mark.parametrize(
-    ("dtype", "rows", "limit"), [("float32", 20_000, 60), pytest.param("int16", 80_000, 250, marks=pytest.mark.slow)]
+    ("dtype", "rows", "limit"),
+    [
+        ("float32", 20_000, 60),
+        pytest.param("float32", 200_000, 60, marks=pytest.mark.slow),
+        pytest.param("int16", 200_000, 250, marks=pytest.mark.slow),
+    ],
 )
 def test_rows_on_disk_are_predicted_in_bounded_memory(dtype: str, rows: int, limit: int, tmp_path: Path) -> None:
-    """Far less private memory than the rows would take, also where every row has to be converted."""
+    """The same private memory for ten times the rows, far less than they take; also where each has to be converted."""
     check_rows(tmp_path / "rows", rows, 512, dtype, limit * MEGABYTE)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float32", "int16"])
-def test_a_million_rows_of_512_features(dtype: str, tmp_path: Path) -> None:
-    check_rows(tmp_path / "rows", 1_000_000, 512, dtype, 400 * MEGABYTE)
 
 
 def test_139_tasks() -> None:
@@ -136,7 +135,7 @@ def leaked(fits: int) -> float:
 
 
 @pytest.mark.slow
-def test_two_hundred_fits_leak_nothing() -> None:
-    found = leaked(200)
-    print(f"200 fits left {found:.1f} MB")
-    assert found < 50
+def test_eighty_fits_leak_nothing() -> None:
+    found = leaked(80)
+    print(f"80 fits left {found:.1f} MB")
+    assert found < 20

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.processes import PATIENCE
 from helpers.report_models import Case
 from vmtl.report import fit_control, render
 
@@ -24,6 +25,7 @@ FLAGS = [
     "--headless=new",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
@@ -50,6 +52,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     found = webdriver.Chrome(options=options, service=Service(driver))
+    found.set_page_load_timeout(PATIENCE)
+    found.set_script_timeout(PATIENCE)
     yield found
     found.quit()
 

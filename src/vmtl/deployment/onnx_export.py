@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
+from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from vmtl import __version__
@@ -120,10 +121,16 @@ def _convert(module: PredictionModule, examples: tuple[Array, Array]) -> torch.o
 
 
 class _Substitutes(TorchFunctionMode):
-    """What ONNX does not have, by what it has."""
+    """What ONNX or its runtime does not have in double precision, by what it has."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return (search_sorted if func is torch.searchsorted else func)(*args, **(kwargs or {}))
+        ours = {torch.searchsorted: search_sorted, F.elu: exponential_unit}
+        return ours.get(func, func)(*args, **(kwargs or {}))
+
+
+def exponential_unit(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """``torch.nn.functional.elu``, which onnxruntime has in single precision only."""
+    return torch.where(x > 0, x, alpha * (x.clamp_max(0).exp() - 1))
 
 
 def search_sorted(column: Tensor, x: Tensor, *, right: bool = False) -> Tensor:

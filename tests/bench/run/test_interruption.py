@@ -24,6 +24,7 @@ def test_one_worker_and_two_give_equal_records(bench: Any, uninterrupted: dict[s
     assert {record["status"] for record in uninterrupted.values()} == {"done"}
 
 
+@pytest.mark.slow
 def test_killed_after_its_first_record_and_resumed(
     bench: Any, uninterrupted: dict[str, Record], tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from helpers.processes import PATIENCE
+from helpers.processes import PATIENCE, PATIENT_RAY
 
 pytestmark = pytest.mark.system
 pytest.importorskip("ray", reason="Ray is an extra: pip install vmtl[ray]")
@@ -27,16 +28,17 @@ class Killer(Watcher):
     def started(self, job):
         super().started(job)
         if len(seen) == 3:
-            threading.Timer(0.2, lambda: cluster.remove_node(second, allow_graceful=False)).start()
+            killing.start()
         seen.append(job.id)
 
-seen = []
+seen, killing = [], threading.Timer(0.2, lambda: cluster.remove_node(second, allow_graceful=False))
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 second = cluster.add_node(num_cpus=1)
 suites = load_suites(sys.argv[1])
 engine = get_engine("ray", 2, cluster.address)
 outcome = run_suites(suites, engine, Place(), Path(sys.argv[2]), Killer(visible=False))
 assert not outcome.failed, outcome.failed
+killing.join()
 print("nodes left:", len(cluster.list_all_nodes()))
 cluster.shutdown()
 """
@@ -56,6 +58,7 @@ def test_one_of_two_workers_is_killed_during_the_run(bench: Any, uninterrupted: 
         capture_output=True,
         text=True,
         timeout=PATIENCE,
+        env={**os.environ, **PATIENT_RAY},
     )
     assert done.returncode == 0, done.stderr
     assert "nodes left: 1" in done.stdout

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from copy import copy
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from helpers.three_tasks import REAL, TASK, UNIT, X, Y
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.estimators.inputs import feature_table
+from vmtl.estimators.inputs import feature_table, unknown_tasks
 from vmtl.evaluation import column_importance
+from vmtl.inference.structure.class_means import PRIOR_ROWS
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 
@@ -67,6 +69,28 @@ def test_it_depends_on_the_rows_of_the_call_and_not_on_how_they_are_cut(
     few = similar.unknown_task_weights(x[task == 0][:1], tasks=["new"])
     many = similar.unknown_task_weights(x[task == 0], tasks=["new"] * 25)
     assert np.abs(few.to_numpy() - many.to_numpy()).max() > 0.01
+
+
+def test_what_is_known_of_a_stranger_is_what_its_rows_say(
+    similar: MultiTaskClassifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The mean, and the variance of few rows drawn towards that of all tasks, however the rows are cut."""
+    seen, (x, _, _) = [], two_groups(1)
+    true_weights = unknown_tasks.resembling_weights
+
+    def weights(known: Any, structure: Any, new: Any, is_classification: bool) -> Any:
+        seen.append(new)
+        return true_weights(known, structure, new, is_classification)
+
+    monkeypatch.setattr(unknown_tasks, "resembling_weights", weights)
+    monkeypatch.setattr(feature_table, "PART_CELLS", 4)
+    similar.unknown_task_weights(x[:7], tasks=["new"] * 7)
+    z = similar.encode(x[:7], tasks=[0] * 7).astype(np.float64)
+    common = float(similar._fitted.known.classes.without_classes(True).unit())
+    squares = np.square(z - z.mean(0)).sum()
+    np.testing.assert_allclose(seen[0].means[0, 0], z.mean(0), atol=1e-5)
+    assert float(seen[0].counts) == 7
+    assert float(seen[0].variance) == pytest.approx((squares + PRIOR_ROWS * common) / (7 - 1 + PRIOR_ROWS), rel=1e-4)
 
 
 def test_known_tasks_are_predicted_as_ever(similar: MultiTaskClassifier) -> None:

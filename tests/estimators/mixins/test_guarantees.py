@@ -34,16 +34,17 @@ def test_coverage_holds_for_tasks_of_ten_rows(load: object) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("load", DIGITS)
-@pytest.mark.parametrize(("rows", "coverage"), [(10, 0.9), (10, 0.8), (30, 0.9), (30, 0.95)])
-def test_coverage_holds_over_many_splits(load: object, rows: int, coverage: float) -> None:
-    check_coverage([covered_share(load(), rows, seed, coverage)[0] for seed in range(20)], coverage)  # type: ignore[operator]
+@pytest.mark.parametrize(("rows", "coverage"), [(10, 0.8), (30, 0.95)])
+def test_coverage_holds_over_more_splits(load: object, rows: int, coverage: float) -> None:
+    """``benchmarks/guarantees.py`` measures twenty."""
+    check_coverage([covered_share(load(), rows, seed, coverage)[0] for seed in range(8)], coverage)  # type: ignore[operator]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [5, 10, 30])
+@pytest.mark.parametrize("rows", [5, 30])
 def test_coverage_holds_in_schools(real_data: Path, rows: int) -> None:
     school = load_school(real_data / "data" / "school.npz")
-    check_coverage([covered_share(school, rows, seed, 0.9)[0] for seed in range(10)], 0.9)
+    check_coverage([covered_share(school, rows, seed, 0.9)[0] for seed in range(6)], 0.9)
 
 
 def test_higher_coverage_is_wider(real_case: Case, class_case: Case) -> None:
@@ -58,6 +59,18 @@ def test_higher_coverage_is_wider(real_case: Case, class_case: Case) -> None:
     assert small.any(axis=1).all()  # never empty
     best = class_case.model.predict_proba(X, tasks=tasks).argmax(axis=1)
     assert small[np.arange(len(best)), best].all()
+
+
+def test_nine_rows_are_enough_for_nine_in_ten(real_case: Case) -> None:
+    """The next row is one of ten: it is the strangest of all in one case of ten."""
+    X, y, tasks = real_case.test.X, real_case.test.y, real_case.test.tasks
+    for n, enough in ((9, True), (8, False)):
+        given = (X[:n], y[:n], tasks[:n])
+        if enough:
+            assert len(real_case.model.predict_interval(X, tasks=tasks, coverage=0.9, calibration=given)) == len(X)
+        else:
+            with pytest.raises(ValueError, match=r"coverage=0.9 needs 9 labelled rows, and there are 8; ask for at"):
+                real_case.model.predict_interval(X, tasks=tasks, coverage=0.9, calibration=given)
 
 
 def test_a_frame_keeps_its_index_and_classes_their_names(class_case: Case) -> None:

@@ -1,0 +1,51 @@
+"""What the rows of a task that comes later tell, and how far it may stand apart."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from helpers.three_tasks import REAL, TASK, UNIT
+from vmtl import MultiTaskRegressor
+from vmtl.inference import new_task
+
+pytestmark = pytest.mark.usefixtures("quick_inference")
+NOISY = UNIT + 30 * np.random.default_rng(0).normal(size=len(UNIT))
+WEST = TASK == "west"
+
+
+@pytest.fixture(scope="module")
+def model(quick_inference: None) -> MultiTaskRegressor:
+    return MultiTaskRegressor(random_state=0).fit(REAL.X, NOISY, tasks=TASK)
+
+
+def test_rows_tell_a_new_task_what_they_tell_one_that_was_there(model: MultiTaskRegressor) -> None:
+    """The targets of a regression tell by their noise alone, so the same rows tell the same."""
+    longer = copy.deepcopy(model).add_task(REAL.X[WEST], NOISY[WEST], task="twin")
+    evidence, place = longer._fitted.known.exact, list(longer.tasks_).index("west")
+    assert evidence.told[-1].max() > 1
+    torch.testing.assert_close(evidence.told[-1], evidence.told[place], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.3])
+def test_a_task_stands_apart_only_if_some_may(
+    chance: float, model: MultiTaskRegressor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Targets in reverse order speak for a task of its own kind; whether that is believed depends on the readings."""
+    longer, found, true_apart = copy.deepcopy(model), [], new_task._Extension.apart
+
+    def apart(*arguments: object) -> float:
+        found.append(true_apart(*arguments))  # type: ignore[arg-type]
+        return found[-1]
+
+    monkeypatch.setattr(new_task._Extension, "apart", apart)
+    belief = longer._fitted.known.belief
+    share = torch.zeros_like(belief.share)
+    share[0], share[-1] = 1 - chance, chance
+    longer._fitted = replace(longer._fitted, known=replace(longer._fitted.known, belief=replace(belief, share=share)))
+    longer.add_task(REAL.X[WEST], NOISY[WEST][::-1], task="twin")
+    assert found[0] == pytest.approx(0, abs=1e-12) if chance == 0 else found[0] > 0.5

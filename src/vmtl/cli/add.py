@@ -32,8 +32,8 @@ def add(
     """Add tasks to a model without fitting again, in about a second each.
 
     Every task of the table that the model does not know is learned from its rows and from what the other tasks know;
-    rows of a known task count as more rows of it. All other tasks keep their predictions. The model must be one of
-    `vmtl fit` with the default preset, of this version.
+    rows of a known task are added to what is known of it. All other tasks keep their predictions. The model must come
+    from this version of `vmtl fit`, with the default preset.
     """
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.loading import load_model, read_labelled

@@ -58,10 +58,10 @@ def demo(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Compare every method on embedded data, show who is like whom, save a model and its page; under a minute.
+    """Compare every method on embedded data, show who is like whom, save a model and its page; a minute or two.
 
     Digits scanned at four tilts (classification, each tilt a task) and rotated digits (regression of the angle,
-    each digit a task), both made of scikit-learn's bundled images.
+    each digit a task), both from scikit-learn's bundled images.
     """
     from vmtl.cli._support.files import check_output
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Coverage = Annotated[
     float | None,
-    typer.Option(help="How often an interval, or a set of classes, is to hold the truth, such as 0.9; it is added."),
+    typer.Option(help="Add an interval, or a set of classes, that holds the truth this often, such as 0.9."),
 ]
 
 

@@ -45,7 +45,7 @@ def report(
 ) -> None:
     """Write one self-contained page on a model: scores, who learns from whom, what matters, calibration, settings.
 
-    Of two classes it also says from which probability on to announce the event: `--positive relapse
+    With two classes it also says from which probability on to announce the event: `--positive relapse
     --cost-false-negative 10` if a missed relapse is ten times as bad as a needless check.
 
     With `--train` the same rows are also learned alone, pooled and by every other method, and the model is refitted

@@ -52,7 +52,7 @@ class Settings:
     bias : bool, default=True
         Whether outputs have a bias.
     ridge : bool, default=True
-        Whether points of w have the prior N(0, I), too.
+        Whether points of w have the prior N(0, I) as well.
     sharing : float in [0, 1], optional
         r, how strongly the prior of w follows the other tasks: 1 is the paper, 0 is N(0, I), None infers it per task.
     kl_form : {"bound", "monte-carlo", "moment-matched", "weighted-sum"}, default="bound"
@@ -96,19 +96,19 @@ class Settings:
     schedule_steps : int, optional
         Steps that the schedules are written for; a fit of fewer steps passes through them faster.
     learning_rate : schedule
-        Of Adam.
+        Learning rate of Adam.
     network_rate, mixing_rate, scale_rate, weighting_rate : float
         Learning rates of groups of parameters, as multiples of the schedule.
     adam_betas : tuple of two floats, default=(0.9, 0.99)
-        Of Adam.
+        How slowly Adam's averages of gradients and of their squares forget.
     weight_decay : float, default=0.0
-        Of means and networks.
+        Weight decay of means and networks.
     decay_everything : bool, default=False
-        Let scales and mixing logits decay, too.
+        Let scales and mixing logits decay as well.
     batch_rows : int, default=0
         Rows per class and task of a batch, ten times as many per task in regression; 0 takes all rows.
     predictive : {"monte-carlo", "moment", "mean"}, default="moment"
-        What a prediction is made of.
+        Whether a prediction averages over draws, uses the moments of the logits, or only posterior means.
     predict_z, predict_w : int, default=10
         L and M of Monte Carlo predictions.
     """

@@ -39,7 +39,7 @@ MAX_ROWS, MAX_BYTES = 10_000, 2**24
 
 
 def make_app(model: Estimator, *, max_rows: int = MAX_ROWS, max_bytes: int = MAX_BYTES) -> FastAPI:
-    """A web service of a fitted estimator.
+    """A web service for a fitted estimator.
 
     Parameters
     ----------

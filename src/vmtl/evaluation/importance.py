@@ -95,13 +95,13 @@ def column_importance(
     cells = repeats * min(len(groups), MOST_COLUMNS) * x.shape[1]
     most = int(np.clip(MOST_CELLS / cells, LEAST_ROWS, MOST_ROWS))
     kept = np.random.default_rng(seed).permutation(len(x))[:most]
-    rows = Rows(model, x[kept], row_tasks[kept], None if target is None else target[kept])
+    rows = ReadRows(model, x[kept], row_tasks[kept], None if target is None else target[kept])
     wanted = promising(rows.take(LEAST_ROWS), groups, seed, done)
     drops = {name: rows.drops(groups[name], repeats, seed + 1, done, name) for name in wanted}
     return _summary(model, rows, drops, y is not None, len(groups))
 
 
-def _summary(model: Estimator, rows: Rows, drops: dict[str, Array], labelled: bool, n_columns: int) -> Importance:
+def _summary(model: Estimator, rows: ReadRows, drops: dict[str, Array], labelled: bool, n_columns: int) -> Importance:
     """What shuffling each column does to every row (n,), as means with intervals, the largest first."""
     order = sorted(drops, key=lambda name: -drops[name].mean())
     codes = np.maximum(rows.tasks.codes, -1)
@@ -117,7 +117,7 @@ def _summary(model: Estimator, rows: Rows, drops: dict[str, Array], labelled: bo
     )
 
 
-def promising(rows: Rows, groups: dict[str, Array], seed: int, done: Done) -> list[str]:
+def promising(rows: ReadRows, groups: dict[str, Array], seed: int, done: Done) -> list[str]:
     """The columns to look at closely: all, or where they are many those that matter most to a few ``rows``."""
     names = list(groups)
     if len(names) <= MOST_COLUMNS:
@@ -142,7 +142,7 @@ def column_groups(model: Estimator) -> dict[str, Array]:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ReadRows:
     """Rows as the model reads them, and their targets if they are known."""
 
     model: Estimator
@@ -150,9 +150,9 @@ class Rows:
     tasks: RowTasks  # of n rows
     target: Array | None  # (n,)
 
-    def take(self, most: int) -> Rows:
+    def take(self, most: int) -> ReadRows:
         target = None if self.target is None else self.target[:most]
-        return Rows(self.model, self.x[:most], self.tasks[slice(most)], target)
+        return ReadRows(self.model, self.x[:most], self.tasks[slice(most)], target)
 
     def drops(self, columns: Array, repeats: int, seed: int, done: Done, name: str) -> Array:
         """(n,) what shuffling ``columns`` does to every row, averaged over shuffles."""

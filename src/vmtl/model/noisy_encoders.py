@@ -34,8 +34,8 @@ class NoisyLinear(nn.Module):
         self.rho_bias = nn.Parameter(torch.full((groups, 1, size_out), self.start))
 
     def forward(self, x: Tensor, task: Tensor | None = None) -> Gaussian:
-        spread, own = F.softplus(pick(self.rho, task)), F.softplus(pick(self.rho_bias, task))
-        variance = x.square() @ spread.square() + own.square()
+        spread, bias_spread = F.softplus(pick(self.rho, task)), F.softplus(pick(self.rho_bias, task))
+        variance = x.square() @ spread.square() + bias_spread.square()
         return Gaussian(self.mean(x, task), variance.clamp_min(1e-12).sqrt())
 
 

@@ -66,9 +66,9 @@ class Representations:
         names = np.empty(len(z), dtype=object)
         names[:] = list(labels)
         for name in dict.fromkeys(names):
-            own = z[[other == name for other in names]]
+            of_task = z[[other == name for other in names]]
             count, total, square = self.sums.get(name, (0, np.zeros(z.shape[1]), 0.0))
-            self.sums[name] = count + len(own), total + own.sum(0), square + float((own**2).sum())
+            self.sums[name] = count + len(of_task), total + of_task.sum(0), square + float((of_task**2).sum())
 
     def strangers(self, fitted: Fitted) -> Strangers:
         """All tasks that were counted, each with the weights of the known tasks that it resembles."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: Labelled rows that were not in training: X, y and their tasks, which a model of one task does not need.
-CalibrationRows = tuple[Any, Any] | tuple[Any, Any, Any]
+CalibrationRows: TypeAlias = "tuple[MatrixLike, VectorLike] | tuple[MatrixLike, VectorLike, VectorLike | None]"
 
 
 class GuaranteesMixin(InputValidationMixin):

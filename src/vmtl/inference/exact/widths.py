@@ -48,12 +48,12 @@ class WeightPosterior:
     @classmethod
     def of(cls, told: Tensor, prior: OutputPrior) -> WeightPosterior:
         rho = prior.covariance.correlation
-        shared, own = torch.full_like(told[0], rho), torch.full_like(told[0], 1 - rho)
-        shared[-1], own[-1] = (prior.shared_level / prior.scale) ** 2, (prior.task_level / prior.scale) ** 2
-        shared, own = shared.clamp_min(1e-9), own.clamp_min(1e-9)
-        variance_u = 1 / (1 / shared + (told / (1 + own * told)).sum(0))
-        alone = 1 / (1 / own + told)
-        return cls(alone, alone / own, variance_u)
+        shared, individual = torch.full_like(told[0], rho), torch.full_like(told[0], 1 - rho)
+        shared[-1], individual[-1] = (prior.shared_level / prior.scale) ** 2, (prior.task_level / prior.scale) ** 2
+        shared, individual = shared.clamp_min(1e-9), individual.clamp_min(1e-9)
+        variance_u = 1 / (1 / shared + (told / (1 + individual * told)).sum(0))
+        alone = 1 / (1 / individual + told)
+        return cls(alone, alone / individual, variance_u)
 
     def deviations(self) -> Tensor:
         """Of every weight: (T, K + 1)."""
@@ -61,8 +61,8 @@ class WeightPosterior:
 
     def variance_of(self, weights: Tensor) -> Tensor:
         """The variance of sum_t weights_t w_t, weights (T, K + 1): (K + 1,)."""
-        own = (weights.square() * self.alone).sum(0)
-        return own + (weights * self.gain).sum(0).square() * self.variance_u
+        individual = (weights.square() * self.alone).sum(0)
+        return individual + (weights * self.gain).sum(0).square() * self.variance_u
 
 
 def weight_widths(rows: Rows, curvature: Tensor, prior: OutputPrior) -> Tensor:

@@ -61,8 +61,8 @@ class ClassCells:
             total = sum_by_task(weight[:, None], rows.task, rows.n_tasks)
             mean = sum_by_task((weight * rows.y.double())[:, None], rows.task, rows.n_tasks) / total.clamp_min(1e-12)
             target = rows.y.double() - mean[rows.task, 0]
-            own = (weight @ target.square() / weight.sum()).sqrt().clamp_min(1e-12)
-            scale = float(own) if target_scale is None else target_scale
+            deviation = (weight @ target.square() / weight.sum()).sqrt().clamp_min(1e-12)
+            scale = float(deviation) if target_scale is None else target_scale
             design = torch.stack([torch.ones_like(target), target / scale], 1)
         counts = sum_by_task(weight[:, None] * design.square(), rows.task, rows.n_tasks)
         return cls(design, rows.task, weight, counts, scale)
@@ -87,8 +87,8 @@ class ClassCells:
         """(n, K) what the means leave."""
         rest = z.clone()
         for c, of_class in enumerate(self.means(z)):
-            own = self.design[of_class.rows, c, None].to(z)
-            rest[of_class.rows] -= own * of_class.means[of_class.place]
+            psi = self.design[of_class.rows, c, None].to(z)
+            rest[of_class.rows] -= psi * of_class.means[of_class.place]
         return rest
 
     def variance(self, z: Tensor, common: Tensor | None = None) -> Tensor:

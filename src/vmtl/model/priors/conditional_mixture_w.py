@@ -20,11 +20,15 @@ from torch import Tensor
 from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Gaussian
 from vmtl.model.mixing import TaskStructure
+from vmtl.model.priors.base import PriorSettings
 from vmtl.model.priors.mixture_w import MixtureW
 
 
 class ConditionalMixtureW(MixtureW):
     """p(w_tc) = sum_{i != t} alpha_tic N(r_t mu_ic, v_t), r_t and v_t inferred before training."""
+
+    def __init__(self, settings: PriorSettings, class_mask: Tensor, size: int) -> None:
+        super().__init__(settings, class_mask, size, strength=0.0)
 
     @torch.no_grad()
     def start_from(self, structure: TaskStructure) -> None:

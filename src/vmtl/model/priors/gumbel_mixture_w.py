@@ -27,9 +27,9 @@ class GumbelMixtureW(MixtureW):
     """p(w_tc) = sum_{i != t} alpha_tic N(r mu_ic, r^2 sigma_ic^2 + 1 - r^2), r given."""
 
     def __init__(self, settings: PriorSettings, class_mask: Tensor, size: int) -> None:
-        super().__init__(settings, class_mask, size)
         if settings.sharing is None:
             raise ValueError("This prior needs a sharing strength; give one between 0 and 1.")
+        super().__init__(settings, class_mask, size, settings.sharing)
         self._strength = settings.sharing
         self._every_class_shared = bool(class_mask.all()) and not self._some_alone
 

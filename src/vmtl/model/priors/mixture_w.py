@@ -31,16 +31,15 @@ class MixtureW(WPrior):
     sharing: Tensor
     variance: Tensor
 
-    def __init__(self, settings: PriorSettings, class_mask: Tensor, size: int) -> None:
+    def __init__(self, settings: PriorSettings, class_mask: Tensor, size: int, strength: float) -> None:
         super().__init__(settings, class_mask, size)
         self.settings = settings
         n_tasks = len(class_mask)
         self.register_buffer("seen", class_mask.clone(), persistent=False)  # (T, C)
         others = class_mask.sum(0) - class_mask.long()  # (T, C) how many others saw the class
         self._some_alone = not bool((others > 0).all())
-        r = 0.0 if settings.sharing is None else settings.sharing
-        self.register_buffer("sharing", torch.full((n_tasks,), r))  # (T,) r
-        self.register_buffer("variance", torch.full((n_tasks,), 1 - r**2))  # (T,) v
+        self.register_buffer("sharing", torch.full((n_tasks,), strength))  # (T,) r
+        self.register_buffer("variance", torch.full((n_tasks,), 1 - strength**2))  # (T,) v
 
     @property
     def support(self) -> Tensor:

@@ -21,7 +21,7 @@ GRID = np.linspace(0, 1, 101)
 
 
 def plot_roc(evidence: Evidence, costs: Costs | None = None, ax: Axes | None = None) -> Axes:
-    """Events found by false alarms, over all thresholds: thick all rows, thin tasks, or classes against all others.
+    """ROC curves, events found by false alarms: thick for all rows, thin for tasks, or for classes against all others.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def plot_roc(evidence: Evidence, costs: Costs | None = None, ax: Axes | None = N
 
 
 def plot_precision_recall(evidence: Evidence, costs: Costs | None = None, ax: Axes | None = None) -> Axes:
-    """Right announcements by events found, over all thresholds: thick all rows, thin tasks, or classes.
+    """Precision by recall, over all thresholds: a thick line for all rows, thin ones for tasks, or for classes.
 
     Parameters
     ----------

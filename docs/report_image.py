@@ -30,7 +30,7 @@ def make_page(folder: Path) -> Path:
     vmtl = [sys.executable, "-m", "vmtl"]
     commands = [
         [sys.executable, str(ROOT / "examples" / "hospitals.py"), "--csv", "."],
-        [*vmtl, "fit", "train.csv", "--task", "hospital", "--target", "path", "--out", "model.vmtl"],
+        [*vmtl, "fit", "train.csv", "--task", "hospital", "--target", "treatment", "--out", "model.vmtl"],
         [*vmtl, "report", "model.vmtl", "--data", "labelled.csv", "--train", "train.csv", "--out", "report.html"],
     ]
     for command in commands:

@@ -90,6 +90,7 @@ PREDICT = Walk(
         Step("Blocks of one fixed shape", "inference.prediction.Predictor._blocks"),
         Step("Features of the rows", "inference.features.kernel_map.KernelMap.forward"),
         Step("q(z | x)", "model.encoders.Encoder.forward"),
+        Step("Moments, draws or means", "inference.prediction.Predictor._class_block"),
         Step("Probabilities of a block", "inference.prediction.Predictor._moment_block"),
         Step("Mean and variance of logits", "model.logits.logit_moments"),
     ),

@@ -1,4 +1,4 @@
-"""Several hospitals, one model: which treatment path a patient takes, and how many days the stay lasts.
+"""Several hospitals, one model: which treatment a patient gets, and how many days the stay lasts.
 
     python examples/hospitals.py
     python examples/hospitals.py --csv FOLDER      # only write train.csv, labelled.csv and new.csv there
@@ -19,18 +19,18 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
 HOSPITALS = {"north": ("Alder", "Birch", "Cedar", "Dogwood"), "south": ("Elm", "Fir", "Ginkgo", "Hazel")}
 MARKERS = [f"marker_{j}" for j in range(1, 13)]
-PATHS = np.array(["discharge", "ward", "surgery", "intensive"])
+TREATMENTS = np.array(["discharge", "ward", "surgery", "intensive"])
 
 
 def make_patients(rows_per_hospital: int, seed: int) -> pd.DataFrame:
-    """Patients of all hospitals. How markers act on the path and the stay correlates at 0.9 within a network.
+    """Patients of all hospitals. How markers act on the treatment and the stay correlates at 0.9 within a network.
 
     The networks and hospitals are the same for every seed; the seed draws patients.
     """
     nature, rng = np.random.default_rng(7), np.random.default_rng(seed)
     parts = []
     for network, hospitals in HOSPITALS.items():
-        common = nature.standard_normal((len(PATHS) + 1, len(MARKERS)))
+        common = nature.standard_normal((len(TREATMENTS) + 1, len(MARKERS)))
         for hospital in hospitals:
             own = nature.standard_normal(common.shape)
             weights = np.sqrt(0.9) * common + np.sqrt(0.1) * own
@@ -39,7 +39,7 @@ def make_patients(rows_per_hospital: int, seed: int) -> pd.DataFrame:
             patients = pd.DataFrame(x * 10 + 100, columns=MARKERS).round(1)
             patients.insert(0, "hospital", hospital)
             patients["network"] = network
-            patients["path"] = PATHS[score[:, :-1].argmax(axis=1)]
+            patients["treatment"] = TREATMENTS[score[:, :-1].argmax(axis=1)]
             patients["days"] = np.maximum(8 + 1.5 * score[:, -1], 0.5).round(1)
             parts.append(patients)
     table = pd.concat(parts, ignore_index=True)
@@ -53,7 +53,7 @@ def write_files(folder: Path, rows: int) -> None:
     for name, seed, size in (("train", 0, rows), ("labelled", 1, 40), ("new", 2, 3)):
         table = make_patients(size, seed).drop(columns=["network", "days"])
         if name == "new":
-            table = table.drop(columns="path")
+            table = table.drop(columns="treatment")
         table.to_csv(folder / f"{name}.csv", index=False)
 
 
@@ -85,8 +85,8 @@ def main() -> None:
         print(f"{given.csv}: train.csv, labelled.csv and new.csv")
         return
     train, test = make_patients(given.rows, seed=0), make_patients(given.test_rows, seed=1)
-    print(f"path of treatment, accuracy ({len(train)} labelled patients)")
-    compare(MultiTaskClassifier, "path", train, test, given.steps)
+    print(f"treatment, accuracy ({len(train)} labelled patients)")
+    compare(MultiTaskClassifier, "treatment", train, test, given.steps)
     print("days in hospital, R^2")
     compare(MultiTaskRegressor, "days", train, test, given.steps)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from torch import Tensor
 
 from helpers.toys import toy
 from vmtl.config.presets import PRESETS
@@ -16,7 +18,10 @@ from vmtl.inference.recipes.warm_start import WarmStart
 from vmtl.inference.strategy import Strategy, choose_strategy, fit
 from vmtl.inference.variational.run import Callbacks
 from vmtl.methods import METHODS
+from vmtl.model.distributions import Posterior
 from vmtl.model.model import effective_method
+from vmtl.model.priors import W_PRIORS, Context
+from vmtl.model.priors.standard_normal import StandardNormalW
 
 CLASSES = toy([6, 5, 7], classes=3).rows()
 TRAINED, ASSUMED = Variational(select_kernel), Variational(assume_kernel)
@@ -43,6 +48,24 @@ def chosen(method: str, preset: str = "default", **options: Any) -> Strategy:
 )
 def test_the_prior_of_a_method_decides_in_the_default_preset(method: str, expected: Strategy) -> None:
     assert chosen(method) == expected
+
+
+def test_a_prior_that_the_exact_model_does_not_know_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prior of one's own costs what its penalty says, in the default preset too."""
+
+    class Narrow(StandardNormalW):
+        exact = None
+
+        def penalty(self, q_w: Posterior, context: Context) -> Tensor:
+            return 100 * super().penalty(q_w, context)
+
+    monkeypatch.setitem(W_PRIORS, "narrow", Narrow)
+    method = replace(METHODS["bmtl"], prior_w="narrow")
+    settings = PRESETS["default"].with_options(max_steps=30)
+    assert choose_strategy(method, settings) == TRAINED
+    plain = replace(METHODS["bmtl"], prior_w="standard_normal")
+    size, usual = (fit(one, settings, CLASSES, 0).model.head.mean.square().mean() for one in (method, plain))
+    assert float(size) < 0.5 * float(usual)
 
 
 @pytest.mark.parametrize("preset", ["paper", "released"])

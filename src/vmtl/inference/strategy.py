@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
@@ -16,6 +16,7 @@ from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.run import Callbacks
 from vmtl.model.method import Method
 from vmtl.model.model import effective_method
+from vmtl.model.priors import W_PRIORS
 
 
 class Strategy(Protocol):
@@ -55,14 +56,18 @@ def choose_strategy(method: Method, settings: Settings) -> Strategy:
     """
     if not (settings.select and settings.encoder == "kernel"):
         return Variational(assume_kernel)
-    if not has_exact_model(method, settings):
+    known = what_exact_model_knows(method, settings)
+    if known is None:
         return Variational(select_kernel)
     if method.q_w == "delta":
         return Point()
-    return Exact() if method.mixes_w or method.prior_w == "standard_normal" else WarmStart()
+    return Exact() if known == "means" else WarmStart()
 
 
-def has_exact_model(method: Method, settings: Settings) -> bool:
-    """Whether w has means of its own and a Gaussian prior, and neither scale nor strength are given by hand."""
+def what_exact_model_knows(method: Method, settings: Settings) -> Literal["means", "start"] | None:
+    """The means of w, a start for them, or nothing: where w has no means of its own or no prior that says so, or where
+    scale or strength are given by hand."""
     by_hand = settings.logit_scale is not None or (method.mixes_w and settings.sharing is not None)
-    return method.head == "direct" and method.prior_w is not None and not by_hand
+    if method.head != "direct" or method.prior_w is None or by_hand:
+        return None
+    return W_PRIORS[method.prior_w].exact

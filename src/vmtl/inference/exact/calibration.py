@@ -1,4 +1,4 @@
-"""Step 6 of the exact way: how sure the result may be, by what is predicted for left-out training rows."""
+"""How sure the result may be, by what is predicted for left-out training rows."""
 
 from __future__ import annotations
 

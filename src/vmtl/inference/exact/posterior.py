@@ -1,4 +1,4 @@
-"""Step 4 of the exact way: the posterior of all tasks' weights under one prior of the outputs.
+"""The posterior of all tasks' weights under one prior of the outputs.
 
 A Gaussian likelihood has its posterior mean in closed form, a softmax its mode after some iterations
 (``vmtl.inference.exact.laplace``).

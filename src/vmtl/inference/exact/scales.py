@@ -1,13 +1,14 @@
-"""Step 3 of the exact way: how large the signal is, how far tasks differ in level, how strongly they share.
+"""How large the signal is, how far tasks differ in level, how strongly they share.
 
-Three numbers decide how far a model of few rows may go: log s of the slopes, log tau of the tasks' levels, and the
-strength m of sharing, by which B becomes m B + (1 - m) I. A point estimate of them by a noisy score is what makes a
-classifier of 60 rows overconfident. So they have priors, their posterior is explored on a lattice from its start
+Four numbers decide how far a model of few rows may go: log s of the slopes, log tau of the tasks' levels, the strength
+m of sharing, by which B becomes m B + (1 - m) I and which makes rho, the mean of B between two tasks, and gamma, how
+fast likeness falls with the distance of two tasks. A point estimate of them by a noisy score is what makes a classifier
+of 60 rows overconfident. So they have priors, their posterior is explored on a lattice from its start
 outwards, and the solution is the average over all points that the rows leave probable (as in integrated nested Laplace
 approximations: Rue, Martino and Chopin, 2009). The average of weights is a set of weights again: it costs no
 prediction time.
 
-The evidence of a point is Laplace's approximation of a classifier, exact of a regression, whose three numbers are in
+The evidence of a point is Laplace's approximation of a classifier, exact of a regression, whose numbers are in
 units of a noise that is profiled out.
 """
 

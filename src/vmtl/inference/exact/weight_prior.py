@@ -1,4 +1,4 @@
-"""Steps 2 and 3 together: the prior of all tasks' weights, as the feature rows have it."""
+"""The prior of all tasks' weights, as the feature rows have it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 5 of the exact way: how sure each weight is, in closed form."""
+"""How sure each weight is, in closed form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Step 1 of the exact way: kernel shares, which columns count, task correlation and scales.
+"""Kernel shares, which columns count, task correlation and scales.
 
 Everything that a user would have to tune is found by following gradients: that of ``LeaveOneOutScore`` tells which
 kinds of kernels suit the rows, that of ``EvidenceScore`` how much each column counts.

@@ -1,4 +1,4 @@
-"""Step 2 of the exact way: who learns from whom.
+"""Who learns from whom.
 
 Given everybody else, the weights of task t are
 

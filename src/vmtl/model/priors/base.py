@@ -58,6 +58,8 @@ class WPrior(nn.Module):
 
     #: The posteriors it is for: a Gaussian costs a KL, a delta minus its log density.
     posteriors: tuple[Literal["gaussian", "delta"], ...]
+    #: What the exact model knows under it: the posterior means of w, a good start for them, or nothing.
+    exact: Literal["means", "start"] | None = None
     #: Whether mixing weights alpha exist.
     mixes = False
     #: Steps between two closed-form updates; 0 means none.

@@ -28,6 +28,7 @@ class LearnedGaussianW(WPrior):
     """
 
     posteriors = ("gaussian",)
+    exact = "start"
     update_every = 10
     floor = 1e-4
     mean: Tensor

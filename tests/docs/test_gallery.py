@@ -46,6 +46,7 @@ def test_every_piece_has_been_run(page: Path) -> None:
     assert "savefig" in text
 
 
+@pytest.mark.figures
 @pytest.mark.slow
 @pytest.mark.system
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
+
+from vmtl.data.task_blocks import TaskBlock, task_blocks
+
+#: What is asked of many rows: sums, so that their parts can be looked at one after the other, and anywhere.
+Sums = tuple[Tensor, ...]
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,15 @@ class Rows:
         """Row numbers of each task, padded, and which of them are rows: (T, M), (T, M)."""
         index, mask = group_table(self.task, self.n_tasks)
         return index, mask
+
+    @cached_property
+    def by_blocks(self) -> list[TaskBlock]:
+        """The rows by task, in blocks for batched products."""
+        return task_blocks(self)
+
+    def total(self, part: Callable[[Rows], Sums]) -> Sums:
+        """The sum over all rows of what ``part`` says of some of them; here all are looked at together."""
+        return part(self)
 
     def take(self, index: Tensor) -> Rows:
         """Some rows, by number, of the same problem."""

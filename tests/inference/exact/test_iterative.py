@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,8 @@ import torch
 from torch import Tensor
 
 from helpers.toys import toy
-from vmtl.data.rows import Rows
-from vmtl.inference.exact.iterative import solve_iteratively, task_blocks
+from vmtl.data.rows import Rows, Sums
+from vmtl.inference.exact.iterative import DataTerm, solve_iteratively
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import solve_classifier, solve_regression
 from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance, TaskCovariance
@@ -76,20 +77,35 @@ def test_tasks_without_rows_follow_the_others() -> None:
     assert of_weights < 0.02
 
 
-def test_blocks_hold_every_row_once() -> None:
-    weight = np.arange(1.0, 54.0)
-    rows = toy([1, 7, 20, 0, 19, 6], classes=0).rows(weight=weight)
-    seen = torch.zeros(53, dtype=torch.long)
-    blocks = task_blocks(rows)
-    assert sorted(torch.cat([block.task for block in blocks]).tolist()) == list(range(6))
-    for block in blocks:
-        for t, z, y, own in zip(block.task, block.z, block.y, block.weight, strict=True):
-            for row, target, w in zip(z, y, own, strict=True):
-                if w > 0:
-                    number = int(w) - 1
-                    seen[number] += 1
-                    assert rows.task[number] == t
-                    assert torch.equal(row, rows.x[number])
-                    assert target == rows.y[number]
-    assert (seen == 1).all()
-    assert sum(block.weight.numel() for block in blocks) <= 1.5 * 53
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_slopes_are_those_of_the_loss(classes: int) -> None:
+    rows = toy([4, 9, 7], classes=classes, spread=2.0).rows()
+    outputs = 1 if classes < 3 else classes
+    weights = torch.randn(3, outputs, rows.x.shape[1] + 1, dtype=torch.float64)
+
+    def loss(weights: Tensor) -> Tensor:
+        return DataTerm(weights, NOISE)(rows)[0]
+
+    slope, step = DataTerm(weights, NOISE)(rows)[1], 1e-6
+    for place in ((0, 0, 0), (1, outputs - 1, 2), (2, 0, -1)):
+        moved = torch.zeros_like(weights)
+        moved[place] = step
+        numeric = float(loss(weights + moved) - loss(weights - moved)) / (2 * step)
+        assert float(slope[place]) == pytest.approx(numeric, rel=1e-6, abs=1e-6)
+
+
+def test_it_does_not_matter_in_which_parts_rows_are_added_up() -> None:
+    rows = toy([30, 25, 35], classes=3, spread=2.0).rows(torch.float32)
+    parts = [part.sort().values for part in torch.randperm(90).split(20)]
+
+    class InParts(Rows):
+        def total(self, part: Callable[[Rows], Sums]) -> Sums:
+            several = [part(rows.take(numbers)) for numbers in parts]
+            return tuple(torch.stack(values).sum(0) for values in zip(*several, strict=True))
+
+        def cpu(self) -> Rows:
+            return self
+
+    prior = OutputPrior(COVARIANCES["low rank"], 0.7, task_level=0.5)
+    one, two = solve_iteratively(rows, prior, NOISE), solve_iteratively(InParts(**vars(rows)), prior, NOISE)
+    torch.testing.assert_close(one, two, rtol=1e-9, atol=1e-9)

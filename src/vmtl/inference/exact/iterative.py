@@ -3,57 +3,26 @@
 The weights of the outputs are W = s L v, L L' = B, with v ~ N(0, I): what all tasks share and what each has of its own.
 Their most probable value is found by L-BFGS on all rows at once. The features are principal components, so the second
 derivative is nearly diagonal, and dividing by it makes some tens of iterations enough whatever the scales.
+
+Rows are only asked for sums, in double precision: it does not matter in which parts and where they are added up.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vmtl.data.rows import Rows
+from vmtl._utils.types import AutogradContext
+from vmtl.data.rows import Rows, Sums
 from vmtl.inference.exact.output_prior import OutputPrior
 
-#: Tasks of one block have at most this many times the rows of its smallest.
-BLOCK_RATIO = 1.5
 #: Iterations at most, and steps that L-BFGS remembers.
 ITERATIONS, HISTORY = 200, 8
 #: A typical curvature p (1 - p) of the softmax.
 CURVATURE = 0.1
-
-
-@dataclass(frozen=True)
-class Block:
-    """Tasks of about as many rows, padded with rows of weight 0."""
-
-    task: Tensor  # (G,)
-    z: Tensor  # (G, M, K)
-    y: Tensor  # (G, M)
-    weight: Tensor  # (G, M)
-
-
-def task_blocks(rows: Rows) -> list[Block]:
-    """All rows, by tasks of about as many of them."""
-    counts, task = torch.bincount(rows.task, minlength=rows.n_tasks).sort(descending=True)
-    order = rows.task.argsort(stable=True)
-    first = torch.zeros(rows.n_tasks, dtype=torch.long)
-    sizes = torch.bincount(rows.task, minlength=rows.n_tasks)
-    first[1:] = sizes.cumsum(0)[:-1]
-    edges = [0]
-    while edges[-1] < len(counts):
-        edges.append(int((counts * BLOCK_RATIO >= counts[edges[-1]]).sum()))
-    blocks = []
-    for start, stop in pairwise(edges):
-        members, width = task[start:stop], int(counts[start])
-        place = torch.arange(width).expand(len(members), width)
-        filled = place < sizes[members, None]
-        number = order[(first[members, None] + place).clamp_max(len(order) - 1)]
-        weight = torch.where(filled, rows.weight[number], 0.0)
-        blocks.append(Block(members, rows.x[number], rows.y[number], weight))
-    return blocks
 
 
 def solve_iteratively(rows: Rows, prior: OutputPrior, noise: float) -> Tensor:
@@ -65,33 +34,84 @@ def solve_iteratively(rows: Rows, prior: OutputPrior, noise: float) -> Tensor:
     rows = rows.cpu()
     binary = rows.is_classification and rows.n_classes == 2
     outputs, twice = (1, 2**0.5) if binary else (rows.n_classes, 1.0)
-    search = _Search(rows, prior, outputs, twice, noise)
-    weights = search.run()
+    weights = _Search(rows, prior, outputs, twice, noise).run()
     return torch.cat([-weights / 2, weights / 2], 1) if binary else weights
+
+
+def squared_features(rows: Rows) -> Sums:
+    """sum_n weight_n [z_n; 1]^2 of every task: (T, K + 1)."""
+    told = torch.zeros(rows.n_tasks, rows.x.shape[1] + 1, dtype=torch.float64)
+    for block in rows.by_blocks:
+        weight = block.weight.double()[:, None]  # (G, 1, M)
+        told[:, :-1].index_add_(0, block.task, (weight @ block.x.double().square())[:, 0])
+        told[:, -1].index_add_(0, block.task, weight.sum((1, 2)))
+    return (told,)
+
+
+@dataclass(frozen=True)
+class DataTerm:
+    """Minus the log likelihood of rows under some weights, and its slopes in them."""
+
+    weights: Tensor  # (T, C, K + 1); C = 1 of two classes, whose logits differ by this output
+    noise: float
+
+    def __call__(self, rows: Rows) -> Sums:
+        """(), (T, C, K + 1)."""
+        loss, slope = torch.zeros((), dtype=torch.float64), torch.zeros_like(self.weights)
+        for block in rows.by_blocks:
+            z, w = block.x.double(), self.weights[block.task]  # (G, M, K), (G, C, K + 1)
+            f = torch.baddbmm(w[..., None, :, -1], z, w[..., :-1].mT)  # (G, M, C)
+            value, by_f = self._of_outputs(f, block.y, rows.is_classification)
+            weight = block.weight.double()
+            loss += (weight * value).sum()
+            by_f = weight[..., None] * by_f
+            slope[:, :, :-1].index_add_(0, block.task, by_f.mT @ z)
+            slope[:, :, -1].index_add_(0, block.task, by_f.sum(1))
+        return loss, slope
+
+    def _of_outputs(self, f: Tensor, y: Tensor, is_classification: bool) -> tuple[Tensor, Tensor]:
+        """Loss (G, M) and its slope (G, M, C) in the outputs f (G, M, C)."""
+        if not is_classification:
+            off = (f - y[..., None]) / self.noise
+            return 0.5 * off[..., 0].square(), off / self.noise
+        if f.shape[-1] == 1:
+            sign = torch.where(y == 1, 1.0, -1.0)[..., None]  # (G, M, 1)
+            return F.softplus(-sign * f)[..., 0], -sign * torch.sigmoid(-sign * f)
+        log_p = f.log_softmax(-1)
+        return -log_p.gather(-1, y[..., None])[..., 0], log_p.exp() - F.one_hot(y, f.shape[-1])
+
+
+class _DataLoss(torch.autograd.Function):
+    """The data term of all rows, with the slopes that come with it."""
+
+    @staticmethod
+    def forward(ctx: AutogradContext, weights: Tensor, rows: Rows, noise: float) -> Tensor:
+        loss, slope = rows.total(DataTerm(weights.detach(), noise))
+        ctx.save_for_backward(slope)
+        return loss
+
+    @staticmethod
+    def backward(ctx: AutogradContext, slope: Tensor) -> tuple[Tensor, None, None]:
+        return slope * ctx.saved_tensors[0], None, None
 
 
 class _Search:
     """The unknowns, in units in which the second derivative is about 1."""
 
     def __init__(self, rows: Rows, prior: OutputPrior, outputs: int, twice: float, noise: float) -> None:
-        self.rows, self.prior, self.twice, self.noise = rows, prior, twice, noise
-        self.blocks, self.outputs = task_blocks(rows), outputs
+        self.rows, self.prior, self.outputs, self.twice, self.noise = rows, prior, outputs, twice, noise
         curvature = CURVATURE if rows.is_classification else noise**-2
-        told = rows.x.new_zeros(rows.n_tasks, rows.x.shape[1] + 1)  # (T, K + 1)
-        told[:, :-1].index_add_(0, rows.task, rows.weight[:, None] * rows.x.square())
-        told[:, -1] = rows.task_weight
-        told *= curvature * twice**2
+        (told,) = rows.total(squared_features)  # (T, K + 1)
+        told = curvature * twice**2 * told
         slopes = prior.scale**2 * prior.covariance.root_squares(told[:, :-1])  # (R, K)
         self.unit_of_slopes = (1 + slopes).rsqrt()[:, None]
         self.unit_of_shared = (1 + prior.shared_level**2 * told[:, -1].sum()).rsqrt()
         self.unit_of_levels = (1 + prior.task_level**2 * told[:, -1:]).rsqrt()
 
     def run(self) -> Tensor:
-        n_rows, size = len(self.unit_of_slopes), self.rows.x.shape[1]
-        v = self.rows.x.new_zeros(n_rows, self.outputs, size).requires_grad_()
-        shared = self.rows.x.new_zeros(self.outputs).requires_grad_()
-        levels = self.rows.x.new_zeros(self.rows.n_tasks, self.outputs).requires_grad_()
-        unknown = [v, shared, levels]
+        roots, _, size = self.unit_of_slopes.shape
+        shapes = (roots, self.outputs, size), (self.outputs,), (self.rows.n_tasks, self.outputs)
+        unknown = [torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
         optimiser = torch.optim.LBFGS(
             unknown,
             max_iter=ITERATIONS,
@@ -121,18 +141,7 @@ class _Search:
 
     def loss(self, v: Tensor, shared: Tensor, levels: Tensor) -> Tensor:
         """Minus the log posterior density, up to a constant."""
-        weights = self.weights(v, shared, levels)
         penalty = (self.unit_of_slopes * v).square().sum() + (self.unit_of_shared * shared).square().sum()
-        total: Tensor = 0.5 * (penalty + (self.unit_of_levels * levels).square().sum())
-        for block in self.blocks:
-            w = weights[block.task]  # (G, C, K + 1)
-            f = torch.baddbmm(w[..., None, :, -1], block.z, w[..., :-1].mT)  # (G, M, C)
-            total = total + (block.weight * self._row_loss(f, block.y)).sum()
-        return total
-
-    def _row_loss(self, f: Tensor, y: Tensor) -> Tensor:
-        if not self.rows.is_classification:
-            return 0.5 * ((f[..., 0] - y) / self.noise).square()
-        if self.outputs == 1:
-            return F.softplus(torch.where(y == 1, -f[..., 0], f[..., 0]))
-        return F.cross_entropy(f.flatten(0, 1), y.flatten(), reduction="none").view_as(y)
+        penalty = 0.5 * (penalty + (self.unit_of_levels * levels).square().sum())
+        data: Tensor = _DataLoss.apply(self.weights(v, shared, levels), self.rows, self.noise)  # type: ignore[no-untyped-call]
+        return penalty + data

@@ -75,6 +75,10 @@ class Rows:
         """Some rows, by number, of the same problem."""
         return replace(self, x=self.x[index], y=self.y[index], task=self.task[index], weight=self.weight[index])
 
+    def map_columns(self, function: Callable[[Tensor], Tensor]) -> Rows:
+        """The same rows with ``function`` of their columns, (n, D) to (n, F), in place of them."""
+        return replace(self, x=function(self.x))
+
     def cpu(self) -> Rows:
         return replace(self, x=self.x.cpu(), y=self.y.cpu(), task=self.task.cpu(), weight=self.weight.cpu())
 

@@ -212,7 +212,7 @@ class _Extension:
         moments = TrainingMoments.of(model, at_task)
         if not self.rows.is_classification:
             self.set_noise(whole, task, moments)
-        loss = float(training_loss(model, at_task, moments)[task])
+        loss = float(training_loss(model, at_task, moments)[task] / self.rows.weight.sum())
         history = longer_history(whole.history, model.n_tasks, task, loss)
         return replace(whole, history=history, left_out=self.scores(whole, task, solution, moments))
 

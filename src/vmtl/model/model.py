@@ -45,15 +45,15 @@ class Layout:
     statistics: Tensor  # (T, C, D) what an amortised head reads
 
     @classmethod
-    def of(cls, rows: Rows, spread: Tensor) -> Layout:
-        """The layout of these training rows."""
+    def of(cls, rows: Rows, spread: Tensor, *, amortised: bool = True) -> Layout:
+        """The layout of these training rows; without ``amortised`` no head reads statistics of them."""
         return cls(
             rows.class_mask,
             rows.task_weight,
             rows.x.shape[1],
             rows.is_classification,
             spread,
-            class_statistics(rows),
+            class_statistics(rows) if amortised else rows.x.new_zeros(1, 1, 1),
         )
 
     def to(self, device: str) -> Layout:

@@ -21,7 +21,7 @@ from vmtl.inference.exact.calibration import (
     calibrate_trained_classifier,
 )
 from vmtl.inference.exact.output_prior import OutputPrior
-from vmtl.inference.exact.training_moments import TrainingMoments, task_mean
+from vmtl.inference.exact.training_moments import TrainingMoments, task_sum
 from vmtl.inference.features.maps import apply_map
 from vmtl.inference.prediction import SHRINKAGE
 from vmtl.inference.structure.covariance import alike
@@ -132,10 +132,10 @@ def test_noise_and_model_variance_add_up_to_the_errors() -> None:
     model = build("vmtl", rows, replace(SMALL, encoder="linear", logit_scale=0.1))
     residuals = torch.linspace(-2, 2, 90, dtype=torch.float64)
     moments = TrainingMoments.of(model, rows)
-    calibrate_regression(model, rows, residuals, moments)
+    calibrate_regression(model, rows, residuals)
     with torch.no_grad():
         noise = (model.likelihood.scale() - model.likelihood.floor).square()
-    total = task_mean(rows, moments.variance[:, 0]) + noise
+    total = task_sum(rows, moments.variance[:, 0]) / rows.task_weight + noise
     square = torch.zeros(3, dtype=torch.float64).index_add(0, rows.task, residuals.square())
     torch.testing.assert_close(total, calibration.error_variances(square, rows.task_weight), rtol=1e-6, atol=1e-9)
 
@@ -148,6 +148,6 @@ def test_errors_of_many_rows_are_what_is_left_in_training_without_their_own_part
     with torch.no_grad():
         h = moments.variance[:, 0] / one.likelihood.scale()[rows.task].square()
     assert 0 < float(h.min()) < float(h.max()) < calibration.MAX_LEVERAGE
-    calibrate_regression(one, rows, (rows.y - moments.mean[:, 0]) / (1 - h), moments)
-    calibrate_regression(other, rows, None, moments)
+    calibrate_regression(one, rows, (rows.y - moments.mean[:, 0]) / (1 - h))
+    calibrate_regression(other, rows, None)
     torch.testing.assert_close(other.likelihood.scale(), one.likelihood.scale(), atol=1e-8, rtol=0)

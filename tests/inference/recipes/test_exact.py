@@ -13,7 +13,6 @@ from vmtl.config.presets import PRESETS
 from vmtl.datasets import load_digits_domains
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import solve_regression
-from vmtl.inference.exact.training_moments import TrainingMoments
 from vmtl.inference.features.kernel_selection import ASSUMED
 from vmtl.inference.recipes.exact import calibrate, freeze_means
 from vmtl.inference.recipes.steps import adopt, build_model, relatedness_of
@@ -129,7 +128,7 @@ def test_scores_of_left_out_rows_are_those_of_a_fit_without_them() -> None:
     prior = OutputPrior(alike(3, 0.6), 0.7, 0.3)
     solution = solve_regression(rows, prior, 0.4)
     adopt(model, solution)
-    _, found = calibrate(model, rows, prior, solution, TrainingMoments.of(model, rows))
+    _, _, found = calibrate(model, rows, prior, solution)
     noise, q_w = model.likelihood.scale(), model.q_w()  # type: ignore[operator]
     for n in range(len(rows.y)):
         others = rows.take(torch.tensor([i for i in range(len(rows.y)) if i != n]))

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vmtl.data.rows import Rows
+from vmtl.data.rows import Rows, Sums
 from vmtl.inference.exact.error_variances import error_variances
 from vmtl.inference.exact.laplace import leave_one_out_logits
 from vmtl.inference.exact.output_prior import Dual, OutputPrior
-from vmtl.inference.exact.training_moments import TrainingMoments, task_mean
+from vmtl.inference.exact.training_moments import TrainingMoments, task_sum
 from vmtl.inference.prediction import SHRINKAGE
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
@@ -51,7 +51,7 @@ def calibrate_classifier(model: Model, rows: Rows, prior: OutputPrior, moments: 
     """
     if len(rows.y) > MAX_LEFT_OUT:
         variance = _shrinkage(moments, TYPICAL_WIDTH)
-        log_scale = _neutral_factor(moments.mean, variance)
+        log_scale = _neutral_factor(moments.mean, variance, rows.weight.cpu().double()[:, None])
         seen = _integrated(moments.mean, variance, log_scale).softmax(-1)
         return _apply(model, Calibration(log_scale, TYPICAL_WIDTH, seen))
     return _apply(model, _best_factors(rows, prior, moments, moments.mean.softmax(-1), WIDTHS))
@@ -103,13 +103,13 @@ def _integrated(logits: Tensor, variance: Tensor, log_scale: float) -> Tensor:
     return math.exp(log_scale) * logits / (1 + math.exp(2 * log_scale) * variance).sqrt()
 
 
-def _neutral_factor(mean: Tensor, variance: Tensor) -> float:
-    """log a with which a m / sqrt(1 + a^2 variance) is as large as m, on average over the rows: (n, C) each.
+def _neutral_factor(mean: Tensor, variance: Tensor, weight: Tensor | float = 1.0) -> float:
+    """log a with which a m / sqrt(1 + a^2 variance) is as large as m, on average over the rows: (n, C) each, (n, 1).
 
     With few rows the mode of the logits is already close to 0; integrating over q(w) should move confidence from rows
     that are far from all others to rows that are near, and not take it away everywhere.
     """
-    square, log_a = mean.square(), 0.0
+    square, log_a = weight * mean.square(), 0.0
     for _ in range(20):
         shrunk = square / (1 + math.exp(2 * log_a) * variance)
         log_a = 0.5 * math.log(float(square.sum()) / max(float(shrunk.sum()), 1e-12)) if float(square.sum()) else 0.0
@@ -127,30 +127,45 @@ def _apply(model: Model, calibration: Calibration) -> Calibration:
 
 
 @torch.no_grad()
-def calibrate_regression(model: Model, rows: Rows, residuals: Tensor | None, moments: TrainingMoments) -> Tensor:
+def calibrate_regression(model: Model, rows: Rows, residuals: Tensor | None) -> Tensor:
     """Noise of every task such that noise and model variance together are as large as its leave-one-out errors.
 
-    ``residuals`` = those errors (n,), or None of many rows (``approximate_residuals``); they are given back. How far a
-    task of few rows keeps to the errors of all is found from the errors themselves (``error_variances``).
+    ``residuals`` = those errors (n,), or None of many rows (``approximate_residuals``). How far a task of few rows keeps
+    to the errors of all is found from the errors themselves (``error_variances``): their squares and their number are
+    given back, (T, 2).
     """
     assert isinstance(model.likelihood, GaussianNoise)
-    explained = moments.variance[:, 0].to(rows.x)
-    if residuals is None:
-        residuals = approximate_residuals(model.likelihood.scale()[rows.task], rows, moments)
-    count = rows.task_weight  # (T,)
-    square = count.new_zeros(len(count)).index_add(0, rows.task, rows.weight * residuals.to(rows.x).square())
-    error = error_variances(square.cpu().double() / rows.unit, count.cpu().double() / rows.unit).to(count)
-    variance = torch.maximum(error - task_mean(rows, explained), LEAST_NOISE * error)
+    square, explained = rows.total(Errors(model, residuals))
+    count = rows.task_weight.cpu().double()  # (T,)
+    error = error_variances(square / rows.unit, count / rows.unit)
+    variance = torch.maximum(error - explained / count, LEAST_NOISE * error)
     deviation = variance.sqrt().clamp_min(model.likelihood.floor)
     common = (deviation.log() * count).sum() / count.sum()
     model.likelihood.log_noise.fill_(float(common))
     if model.likelihood.log_own is not None:
         model.likelihood.log_own.copy_(deviation.log() - common)
-    return residuals.cpu().double()
+    return torch.stack([square, count], 1) / rows.unit
 
 
-def approximate_residuals(noise: Tensor, rows: Rows, moments: TrainingMoments) -> Tensor:
+@dataclass(frozen=True)
+class Errors:
+    """The squares of left-out errors, and how far the model's variance explains them, summed over each task's rows."""
+
+    model: Model
+    residuals: Tensor | None  # (n,) of all rows, where they are known
+
+    def __call__(self, rows: Rows) -> Sums:
+        """(T,), (T,)."""
+        moments, residuals = TrainingMoments.of(self.model, rows), self.residuals
+        if residuals is None:
+            residuals = approximate_residuals(self.model, rows, moments)
+        return task_sum(rows, residuals.square()), task_sum(rows, moments.variance[:, 0])
+
+
+def approximate_residuals(model: Model, rows: Rows, moments: TrainingMoments) -> Tensor:
     """(n,) what is left in training divided by 1 - h, h = the row's own part in its prediction by the widths."""
-    own = (rows.weight * moments.variance[:, 0].to(rows.x) / noise.square()).clamp_max(MAX_LEVERAGE)
-    residuals: Tensor = (rows.y - moments.mean[:, 0].to(rows.x)) / (1 - own)
+    assert isinstance(model.likelihood, GaussianNoise)
+    noise = model.likelihood.scale().cpu().double()[rows.task.cpu()]
+    own = (rows.weight.cpu() * moments.variance[:, 0] / noise.square()).clamp_max(MAX_LEVERAGE)
+    residuals: Tensor = (rows.y.cpu() - moments.mean[:, 0]) / (1 - own)
     return residuals

@@ -43,17 +43,18 @@ class TrainingMoments:
 
 
 def training_loss(model: Model, rows: Rows, moments: TrainingMoments) -> Tensor:
-    """(T,) mean loss of each task's training rows at the means."""
-    mean = moments.mean.to(rows.x)
+    """(T,) loss of each task's training rows at the means, summed."""
+    y = rows.y.cpu()
     if rows.is_classification:
-        loss = F.cross_entropy(mean, rows.y, reduction="none")
+        loss = F.cross_entropy(moments.mean, y, reduction="none")
     else:
         assert isinstance(model.likelihood, GaussianNoise)
-        noise = model.likelihood.scale().detach()[rows.task]
-        loss = 0.5 * ((mean[:, 0] - rows.y) / noise).square() + noise.log()
-    return task_mean(rows, loss)
+        noise = model.likelihood.scale().detach().cpu().double()[rows.task.cpu()]
+        loss = 0.5 * ((moments.mean[:, 0] - y) / noise).square() + noise.log()
+    return task_sum(rows, loss)
 
 
-def task_mean(rows: Rows, values: Tensor) -> Tensor:
-    """(T,) the weighted mean over the rows of each task of values (n,)."""
-    return torch.zeros_like(rows.task_weight).index_add(0, rows.task, rows.weight * values) / rows.task_weight
+def task_sum(rows: Rows, values: Tensor) -> Tensor:
+    """(T,) the weighted sum over the rows of each task of values (n,), in double precision."""
+    total = torch.zeros(rows.n_tasks, dtype=torch.float64)
+    return total.index_add(0, rows.task.cpu(), rows.weight.cpu().double() * values.cpu())

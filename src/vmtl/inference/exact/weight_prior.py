@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import torch
+from torch import Tensor
+
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.exact.iterative import solve_iteratively
@@ -46,6 +49,12 @@ class ExactPrior(WeightPrior):
     outputs: OutputPrior = field(kw_only=True)
     scales: ScalePosterior = field(kw_only=True)
     belief: StructureBelief | None = field(default=None, kw_only=True)  # where tasks have positions
+
+    @property
+    def numbers(self) -> Tensor:
+        """(4,) s, tau, A and the noise, as they are kept for a task that is added later."""
+        outputs = (self.outputs.scale, self.outputs.task_level, self.outputs.shared_level)
+        return torch.tensor((*outputs, self.noise), dtype=torch.float64)
 
 
 def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> ExactPrior:

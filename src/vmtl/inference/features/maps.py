@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from vmtl._utils.shape_checks import check_fits
-from vmtl.data.rows import Rows
+from vmtl.data.rows import Rows, Sums
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
 from vmtl.inference.features.kernel_map import KernelMap
 
@@ -36,14 +36,15 @@ def learn_kernel_map(
     At most ``MAX_LANDMARKS`` rows, at random, are landmarks.
     """
     generator = torch.Generator().manual_seed(seed)
-    x, weight, task = rows.x.cpu(), rows.weight.cpu(), rows.task.cpu()
+    rows = rows.cpu()
 
     def learn(numbers: Tensor) -> KernelMap:
         if len(numbers) > MAX_LANDMARKS:
             numbers = numbers[torch.randperm(len(numbers), generator=generator)[:MAX_LANDMARKS].sort().values]
+        some = rows.take(numbers)
         return KernelMap.learn(
-            x[numbers],
-            weight[numbers],
+            some.x,
+            some.weight,
             shares,
             standardise=standardise,
             relevance=relevance,
@@ -52,8 +53,8 @@ def learn_kernel_map(
         )
 
     if per_task:
-        return KernelMap.stack([learn((task == t).nonzero().flatten()) for t in range(rows.n_tasks)])
-    return learn(torch.arange(len(task)))
+        return KernelMap.stack([learn((rows.task == t).nonzero().flatten()) for t in range(rows.n_tasks)])
+    return learn(torch.arange(len(rows.task)))
 
 
 def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:
@@ -92,23 +93,37 @@ def _as_stored_now(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def apply_map(feature_map: FeatureMap, rows: Rows) -> Rows:
     """The training rows with fixed features instead of raw columns."""
+    if not (isinstance(feature_map, KernelMap) and len(feature_map.landmarks) > 1):
+        return rows.map_columns(partial(features_of, feature_map))
     with torch.no_grad():
-        if isinstance(feature_map, KernelMap) and len(feature_map.landmarks) > 1:
-            index, mask = rows.by_task
-            padded = feature_map(rows.x[index])  # (T, M, F)
-            x = padded.new_zeros(len(rows.y), padded.shape[-1])
-            x[index[mask]] = padded[mask]
-        else:
-            x = torch.cat([feature_map(part[None])[0] for part in rows.x.split(PART_ROWS)])
+        index, mask = rows.by_task
+        padded = feature_map(rows.x[index])  # (T, M, F)
+    x = padded.new_zeros(len(rows.y), padded.shape[-1])
+    x[index[mask]] = padded[mask]
     return replace(rows, x=x)
+
+
+@torch.no_grad()
+def features_of(feature_map: FeatureMap, x: Tensor) -> Tensor:
+    """(n, F) of raw columns (n, D), where all tasks have one map."""
+    return torch.cat([feature_map(part[None])[0] for part in x.split(PART_ROWS)])
 
 
 def feature_spread(rows: Rows, per_task: bool) -> Tensor:
     """Weighted standard deviation of each feature: (G, F), never 0."""
-    groups = [rows.task == t for t in range(rows.n_tasks)] if per_task else [rows.task >= 0]
-    spreads = []
-    for members in groups:
-        p = rows.weight[members] / rows.weight[members].sum()
-        centred = rows.x[members] - p @ rows.x[members]
-        spreads.append((p @ centred.square()).sqrt())
-    return torch.stack(spreads).clamp_min(1e-4)
+    groups = [rows.take((rows.task == t).nonzero().flatten()) for t in range(rows.n_tasks)] if per_task else [rows]
+    return torch.stack([_deviations(*group.total(_moments)) for group in groups]).to(rows.x).clamp_min(1e-4)
+
+
+def _moments(rows: Rows) -> Sums:
+    """The sums of weight, weight x and weight x^2, part by part: (1,), (F,), (F,)."""
+    total, first, second = torch.zeros(1), torch.zeros(rows.x.shape[1]), torch.zeros(rows.x.shape[1])
+    sums = [value.to(rows.x.device, torch.float64) for value in (total, first, second)]
+    for x, weight in zip(rows.x.split(PART_ROWS), rows.weight.split(PART_ROWS), strict=True):
+        x, weight = x.double(), weight.double()
+        sums = [a + b for a, b in zip(sums, (weight.sum(), weight @ x, weight @ x.square()), strict=True)]
+    return tuple(sums)
+
+
+def _deviations(total: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    return (second / total - (first / total).square()).clamp_min(0).sqrt()

@@ -8,8 +8,14 @@ import torch
 from torch import Tensor
 
 from vmtl.config.settings import Settings
-from vmtl.data.rows import Rows
-from vmtl.inference.exact.calibration import Calibration, calibrate_classifier, calibrate_regression
+from vmtl.data.rows import Rows, Sums
+from vmtl.data.subsampling import subsample_evenly
+from vmtl.inference.exact.calibration import (
+    Calibration,
+    approximate_residuals,
+    calibrate_classifier,
+    calibrate_regression,
+)
 from vmtl.inference.exact.laplace import shared_curvature
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution
@@ -35,6 +41,9 @@ from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method
 from vmtl.model.model import Model
+
+#: Most rows whose left-out scores are kept, or so many of each task.
+MAX_LEFT_OUT, TASK_LEFT_OUT = 20_000, 20
 
 
 @dataclass(frozen=True)
@@ -69,40 +78,48 @@ class Exact:
         callbacks.before_phase("solving for the weights")
         solution = solve(features.distinct, prior)
         adopt(model, solution)
-        told = set_widths(model, features.distinct, prior)
+        told, loss = set_widths(model, features.distinct, prior)
         if settings.refine or features.held_out is not None:
             freeze_means(model)
             history = train_model(model, features.rows, features.held_out, seed, callbacks)
-            moments = TrainingMoments.of(model, features.distinct)
         else:
-            moments = TrainingMoments.of(model, features.distinct)
-            history = History.of_solution(training_loss(model, features.distinct, moments))
+            history = History.of_solution((loss / features.distinct.task_weight.cpu()).to(features.distinct.x))
         callbacks.before_phase("confidence by left-out rows")
-        calibration, left_out = calibrate(model, features.distinct, prior.outputs, solution, moments)
+        calibration, errors, left_out = calibrate(model, features.distinct, prior.outputs, solution)
         inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration)
         known = know_tasks(model, features.distinct)
         if known is not None:
-            known = replace(
-                known, belief=prior.belief, exact=evidence_of(model, prior, told, features.distinct, left_out)
-            )
+            known = replace(known, belief=prior.belief, exact=ExactEvidence(prior.numbers, told, errors))
         return Fitted.complete(feature_map, model, history, inferred, left_out, known)
 
 
 @torch.no_grad()
-def set_widths(model: Model, rows: Rows, prior: ExactPrior) -> Tensor:
-    """The widths of q(w) in closed form, from how curved the likelihood is at the means; and what the rows told."""
+def set_widths(model: Model, rows: Rows, prior: ExactPrior) -> tuple[Tensor, Tensor]:
+    """The widths of q(w) in closed form; what the rows told (T, K + 1), and their loss at the means (T,)."""
     assert isinstance(model.head, DirectHead)
     assert model.head.log_scale is not None
-    weight = rows.weight.double().cpu()
-    if rows.is_classification:
-        mean = TrainingMoments.of(model, rows).mean
-        curvature = shared_curvature(mean.softmax(-1), weight)
-    else:
-        curvature = weight / prior.noise**2
-    told = information(rows, curvature, prior.outputs.scale)
+    told, loss = rows.total(AtTheMeans(model, prior.outputs.scale, prior.noise))
     widths = WeightPosterior.of(told, prior.outputs).deviations()  # (T, K + 1)
     model.head.log_scale.copy_(widths.log().unsqueeze(1).expand_as(model.head.log_scale))
-    return told
+    return told, loss
+
+
+@dataclass(frozen=True)
+class AtTheMeans:
+    """What rows tell about the weights, by how curved the likelihood is at the means, and their loss there."""
+
+    model: Model
+    scale: float
+    noise: float
+
+    def __call__(self, rows: Rows) -> Sums:
+        """(T, K + 1), (T,)."""
+        moments, weight = TrainingMoments.of(self.model, rows), rows.weight.double().cpu()
+        if rows.is_classification:
+            curvature = shared_curvature(moments.mean.softmax(-1), weight)
+        else:
+            curvature = weight / self.noise**2
+        return information(rows, curvature, self.scale), training_loss(self.model, rows, moments)
 
 
 def freeze_means(model: Model) -> None:
@@ -114,31 +131,28 @@ def freeze_means(model: Model) -> None:
 
 @torch.no_grad()
 def calibrate(
-    model: Model, rows: Rows, prior: OutputPrior, solution: Solution, moments: TrainingMoments
-) -> tuple[Calibration | None, LeftOutScores]:
-    """Confidence by left-out rows, the noise of a regression or scale and widths of a classifier; and how far they are
-    off then."""
-    calibration = None
-    task, weight = rows.task.cpu(), rows.weight.cpu().double()
+    model: Model, rows: Rows, prior: OutputPrior, solution: Solution
+) -> tuple[Calibration | None, Tensor, LeftOutScores]:
+    """Confidence by left-out rows, the noise of a regression or scale and widths of a classifier; the squares and the
+    number of a regression's errors (T, 2); and how far some of the rows are off then."""
+    some = some_rows(rows)
+    moments, task, weight = TrainingMoments.of(model, some), some.task.cpu(), some.weight.cpu().double()
     if rows.is_classification:
-        calibration = calibrate_classifier(model, rows, prior, moments)
-        score = 1 - calibration.left_out.gather(1, rows.y.cpu()[:, None])[:, 0]
-    else:
-        residuals = calibrate_regression(model, rows, solution.residuals, moments)
-        assert isinstance(model.likelihood, GaussianNoise)
-        noise = model.likelihood.scale().cpu().double()[task]
-        score = residuals.abs() / (noise.square() + moments.variance[:, 0]).sqrt()
-    return calibration, LeftOutScores(score, task, weight)
+        calibration = calibrate_classifier(model, some, prior, moments)
+        score = 1 - calibration.left_out.gather(1, some.y.cpu()[:, None])[:, 0]
+        return calibration, torch.zeros(rows.n_tasks, 2, dtype=torch.float64), LeftOutScores(score, task, weight)
+    residuals = solution.residuals
+    if residuals is None:
+        residuals = approximate_residuals(model, some, moments)
+    errors = calibrate_regression(model, rows, solution.residuals)
+    assert isinstance(model.likelihood, GaussianNoise)
+    noise = model.likelihood.scale().cpu().double()[task]
+    score = residuals.abs() / (noise.square() + moments.variance[:, 0]).sqrt()
+    return None, errors, LeftOutScores(score, task, weight)
 
 
-@torch.no_grad()
-def evidence_of(model: Model, prior: ExactPrior, told: Tensor, rows: Rows, left_out: LeftOutScores) -> ExactEvidence:
-    """What a task that is added later needs to know of the solution."""
-    errors = torch.zeros(rows.n_tasks, 2, dtype=torch.float64)
-    if isinstance(model.likelihood, GaussianNoise):
-        weight, noise = left_out.weight / rows.unit, model.likelihood.scale().cpu().double()[left_out.task]
-        variance = noise.square() + TrainingMoments.of(model, rows).variance[:, 0]
-        errors.index_add_(0, left_out.task, torch.stack([weight * left_out.score.square() * variance, weight], 1))
-    outputs = prior.outputs
-    numbers = (outputs.scale, outputs.task_level, outputs.shared_level, prior.noise)
-    return ExactEvidence(torch.tensor(numbers, dtype=torch.float64), told, errors)
+def some_rows(rows: Rows) -> Rows:
+    """Rows that are looked at one by one, as many of each task as it has or others do; they stand for all of theirs."""
+    limit = max(MAX_LEFT_OUT, TASK_LEFT_OUT * rows.n_tasks)
+    some = rows.take(subsample_evenly(rows.task.cpu(), limit, 0).to(rows.task.device))
+    return replace(some, weight=some.weight * (rows.task_weight / some.task_weight)[some.task])

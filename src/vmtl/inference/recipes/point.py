@@ -132,13 +132,12 @@ def calibrate(model: Model, rows: Rows, solved: Rows, prior: OutputPrior, soluti
 
     ``solved`` = the rows with the tasks that the solution knows of.
     """
-    moments = TrainingMoments.of(model, rows)
     if not rows.is_classification:
-        calibrate_regression(model, rows, solution.residuals, moments)
+        calibrate_regression(model, rows, solution.residuals)
         return
     if len(rows.y) > MAX_LEFT_OUT:
         return
-    dual, logits = Dual.of(solved), moments.mean  # (n, C)
+    dual, logits = Dual.of(solved), TrainingMoments.of(model, rows).mean  # (n, C)
     kernel = prior.kernel(dual.gram, dual.task)
     left_out = leave_one_out_logits(kernel, logits, logits.softmax(-1), dual.y, dual.weight)
 

@@ -71,7 +71,7 @@ def build_model(
     seed: int,
 ) -> Model:
     """The model of a method on feature rows, ready to train, at what was inferred before."""
-    layout = Layout.of(rows, feature_spread(rows, method.encoder == "per task"))
+    layout = Layout.of(rows, feature_spread(rows, method.encoder == "per task"), amortised=method.head != "direct")
     model = Model(method, settings, layout).to(rows.x)
     model.reset(torch.Generator(rows.x.device).manual_seed(seed))
     model.start_from(structure)

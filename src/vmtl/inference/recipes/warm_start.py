@@ -9,7 +9,6 @@ from vmtl.data.rows import Rows
 from vmtl.inference.exact.calibration import Calibration, calibrate_regression, calibrate_trained_classifier
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution
-from vmtl.inference.exact.training_moments import TrainingMoments
 from vmtl.inference.exact.weight_prior import infer_prior, solve
 from vmtl.inference.features.kernel_selection import select_kernel
 from vmtl.inference.fitted import Fitted
@@ -65,5 +64,5 @@ def calibrate(model: Model, rows: Rows, prior: OutputPrior, solution: Solution) 
     """Confidence by left-out rows: the noise of a regression, the scale of a classifier."""
     if rows.is_classification:
         return calibrate_trained_classifier(model, rows, prior)
-    calibrate_regression(model, rows, solution.residuals, TrainingMoments.of(model, rows))
+    calibrate_regression(model, rows, solution.residuals)
     return None

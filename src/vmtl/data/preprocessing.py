@@ -12,6 +12,7 @@ from vmtl._utils.json_values import Document
 from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels, as_numbers, column_kind
+from vmtl.data.table_summary import TableSummary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,6 +70,20 @@ class TablePreprocessor:
         self._build(scaler, gaps, levels)
         return self
 
+    def fit_summary(self, summary: TableSummary) -> TablePreprocessor:
+        """Learn the same from what is known of the columns of all rows."""
+        self.feature_names_in_ = [column.name for column in summary.columns]
+        self.kinds_ = {column.name: column.kind or "number" for column in summary.columns}
+        gaps = [column.name for column in summary.columns if column.gaps]
+        if self.missing == "error" and gaps:
+            raise ValueError(f'Values are missing in {quoted(gaps)}; fill them or use missing="impute".')
+        numbers = [column for column in summary.columns if column.kind != "text"]
+        text = [column for column in summary.columns if column.kind == "text"]
+        mean, scale = (np.array([getattr(column, name) for column in numbers]) for name in ("mean", "scale"))
+        levels = [column.frequent(self.max_levels) for column in text]
+        self._build(_scaler(mean, scale), np.array([column.gaps > 0 for column in numbers], dtype=bool), levels)
+        return self
+
     def transform(self, table: pd.DataFrame) -> Array:
         """(n, D) float32 features of raw rows, in the order of ``feature_names_out_``."""
         if not self.feature_names_in_:
@@ -114,17 +129,11 @@ class TablePreprocessor:
         """Rebuild a fitted preprocessor: it transforms every row exactly as the stored one did."""
         if document["version"] > STATE_VERSION:
             raise ValueError("The table preprocessing was stored by a newer vmtl; install that version.")
-        from sklearn.preprocessing import StandardScaler
-
         self = cls(missing=document["missing"], max_levels=document["max_levels"])
         self.feature_names_in_ = [name for name, _ in document["kinds"]]
         self.kinds_ = dict(document["kinds"])
-        scaler = StandardScaler()
         mean, scale = (np.asarray(arrays[key], dtype=np.float64) for key in ("mean", "scale"))
-        if len(mean):
-            scaler.fit(np.stack([mean, mean]))
-            scaler.mean_, scaler.scale_, scaler.var_ = mean, scale, scale**2
-        self._build(scaler, np.asarray(arrays["gaps"], dtype=bool), document["levels"])
+        self._build(_scaler(mean, scale), np.asarray(arrays["gaps"], dtype=bool), document["levels"])
         return self
 
     def _build(self, scaler: StandardScaler, gaps: Array, levels: list[list[str]]) -> None:
@@ -176,3 +185,14 @@ class TablePreprocessor:
         levels, counts = np.unique(values.astype(str), return_counts=True)
         kept = np.lexsort((levels, -counts))[: self.max_levels]
         return sorted(levels[kept].tolist())
+
+
+def _scaler(mean: Array, scale: Array) -> StandardScaler:
+    """The scaler that has learned these numbers; there may be none."""
+    from sklearn.preprocessing import StandardScaler
+
+    scaler = StandardScaler()
+    if len(mean):
+        scaler.fit(np.stack([mean, mean]))
+        scaler.mean_, scaler.scale_, scaler.var_ = mean, scale, scale**2
+    return scaler

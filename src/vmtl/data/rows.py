@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from torch import Tensor
 from vmtl.data.task_blocks import TaskBlock, task_blocks
 
 #: What is asked of many rows: sums, so that their parts can be looked at one after the other, and anywhere.
-Sums = tuple[Tensor, ...]
+Sums = tuple[Any, ...]
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,7 @@ def _cut(rows: Rows, task: Tensor, counts: Tensor, first: Tensor, start: int, st
             yield TaskBlock(members, rows.x[None, part], rows.y[None, part], rows.weight[None, part])
     elif int(counts[stop - 1]) == width:
         shape, part = (stop - start, width), slice(begin, end)
-        yield TaskBlock(
-            members, rows.x[part].view(*shape, -1), rows.y[part].view(shape), rows.weight[part].view(shape)
-        )
+        yield TaskBlock(members, rows.x[part].view(*shape, -1), rows.y[part].view(shape), rows.weight[part].view(shape))
     else:
         place = torch.arange(width).expand(stop - start, width)
         filled = place < counts[start:stop, None]

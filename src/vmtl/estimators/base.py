@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Hashable
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +24,9 @@ from vmtl.estimators.inputs.feature_table import check_prediction, index_of
 from vmtl.estimators.inputs.task_labels import encode_tasks, unique_tasks
 from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.estimators.mixins.adding import AddingMixin
+from vmtl.estimators.mixins.all_or_nothing import all_or_nothing
 from vmtl.estimators.mixins.fitted_attributes import FittedAttributesMixin
+from vmtl.estimators.mixins.folders import FoldersMixin
 from vmtl.estimators.mixins.guarantees import GuaranteesMixin
 from vmtl.estimators.mixins.saving import SavingMixin
 from vmtl.estimators.mixins.scoring import ScoringMixin
@@ -46,7 +48,9 @@ if TYPE_CHECKING:
 Prediction = TypeVar("Prediction")
 
 
-class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, GuaranteesMixin, SuggestingMixin, AddingMixin):
+class BaseMultiTask(
+    FittedAttributesMixin, SavingMixin, ScoringMixin, GuaranteesMixin, SuggestingMixin, AddingMixin, FoldersMixin
+):
     """The estimators' common part."""
 
     __metadata_request__fit = {"checkpoint": UNUSED, "callback": UNUSED}  # noqa: RUF012
@@ -127,11 +131,15 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
             except DivergenceError as error:
                 task = None if error.task is None else repr(known[error.task])
                 raise DivergenceError(error.step, error.term, error.task, task) from None
+        self._keep(*run, known, method)
+
+    def _keep(self, fitted: Fitted, seed: int, known: list[Hashable], method: Method) -> None:
+        """What a fit leaves behind; ``known`` = the tasks."""
         self.tasks_ = np.empty(len(known), dtype=object)
         self.tasks_[:] = known
-        self._fitted, self.seed_ = run
-        self.method_, self.settings_ = method, self._fitted.model.settings
-        self._predictor = self._make_predictor(self._fitted)
+        self._fitted, self.seed_ = fitted, seed
+        self.method_, self.settings_ = method, fitted.model.settings
+        self._predictor = self._make_predictor(fitted)
 
     def _rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, n_classes: int) -> Rows:
         dtype, device = DTYPES[self.dtype], torch.device(self.device)
@@ -268,15 +276,3 @@ class BaseMultiTask(FittedAttributesMixin, SavingMixin, ScoringMixin, Guarantees
 def _terms(progress: Progress) -> str:
     """The terms of the objective at a step, for the progress bar."""
     return f"loss {progress.loss:.3f}  kl_z {progress.kl_z:.3g}  kl_w {progress.kl_w:.3g}"
-
-
-@contextmanager
-def all_or_nothing(estimator: BaseMultiTask) -> Iterator[None]:
-    """An error in between leaves the estimator as it was before."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise

@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.inputs.folder_scan import Scan
 from vmtl.estimators.inputs.targets import check_classes, check_labels, class_numbers
 from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.estimators.metrics.metric_names import CLASS_METRICS, metric_named
@@ -126,6 +127,10 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
             weights = compute_class_weight(self.class_weight, classes=self.classes_, y=y[sample_weight > 0])
             sample_weight = sample_weight * weights[codes]
         return codes.astype(np.int64), sample_weight, len(self.classes_)
+
+    def _know_target(self, scan: Scan) -> None:
+        check_classes(check_labels(np.array(list(scan.classes), dtype=scan.label_type)))
+        self.classes_ = scan.labels
 
     def _encode_more(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
         y = check_labels(column_or_1d(y, warn=True))

@@ -11,6 +11,7 @@ from sklearn.metrics import r2_score
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.inputs.folder_scan import Scan
 from vmtl.estimators.inputs.targets import check_targets
 from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.estimators.metrics.metric_names import REAL_METRICS, metric_named
@@ -112,6 +113,12 @@ class MultiTaskRegressor(RegressorMixin, BaseMultiTask):  # type: ignore[misc]
         self.y_mean_ = float(share @ values)
         self.y_scale_ = float(np.sqrt(share @ (values - self.y_mean_) ** 2)) or 1.0
         return (values - self.y_mean_) / self.y_scale_, sample_weight, 1
+
+    def _know_target(self, scan: Scan) -> None:
+        if scan.values.kind != "number":
+            raise ValueError(f"y must be numbers for a regression; {scan.values.name!r} holds {scan.values.kind}s.")
+        self.y_mean_ = scan.values.mean
+        self.y_scale_ = float(np.sqrt(scan.values.squares / scan.values.count)) or 1.0
 
     def _encode_more(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
         return (check_targets(y) - self.y_mean_) / self.y_scale_, sample_weight, 1

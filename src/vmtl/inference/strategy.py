@@ -64,6 +64,16 @@ def choose_strategy(method: Method, settings: Settings) -> Strategy:
     return Exact() if known == "means" else WarmStart()
 
 
+def why_not_in_parts(method: Method, settings: Settings) -> str | None:
+    """The reason why a posterior cannot be found from sums over the parts of a table, if there is one."""
+    method = effective_method(method, settings)
+    if not isinstance(choose_strategy(method, settings), Exact):
+        return "only the exact posterior is a matter of sums, of method='vmtl' or 'vbmtl' with preset='default'"
+    if method.encoder == "per task":
+        return "each task would have features of its own"
+    return "gradient steps (refine, max_steps) need all rows at once" if settings.refine else None
+
+
 def what_exact_model_knows(method: Method, settings: Settings) -> Literal["means", "start"] | None:
     """The means of w, a start for them, or nothing: where w has no means of its own or no prior that says so, or where
     scale or strength are given by hand."""

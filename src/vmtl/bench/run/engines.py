@@ -14,13 +14,10 @@ from pathlib import Path
 from types import ModuleType
 
 from vmtl._utils.json_values import Document
+from vmtl._utils.ray_instance import ATTEMPTS, ONE_THREAD, import_ray, start_ray
 from vmtl.bench.run.execute import execute
-from vmtl.bench.run.host import ONE_THREAD
 from vmtl.bench.run.job import Job
 from vmtl.bench.run.records import Record
-
-#: How often a job is tried when its process dies under it.
-ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -131,31 +128,13 @@ def ray_engine(workers: int, address: str | None) -> Engine:
 
     Ray runs a job again when the worker or the machine under it dies.
     """
-    try:
-        import ray
-    except ImportError as error:
-        raise ImportError('--engine ray needs Ray; run pip install "vmtl[ray]".') from error
+    ray = import_ray()
 
     def run(jobs: Sequence[Job], place: Place, started: Callable[[Job], None]) -> Iterator[Finished]:
-        _start_ray(ray, workers, address)
-        try:
+        with start_ray(ray, workers, address):
             yield from _drain_ray(ray, jobs, place, workers, started)
-        finally:
-            ray.shutdown()
 
     return run
-
-
-def _start_ray(ray: ModuleType, workers: int, address: str | None) -> None:
-    """Join the cluster at ``address``; without one start a new instance, whatever else runs or ran here."""
-    size: dict[str, object] = {} if address else {"num_cpus": workers, "include_dashboard": False}
-    quiet = {"log_to_driver": False, "configure_logging": False}
-    try:
-        ray.init(address=address or "local", runtime_env={"env_vars": ONE_THREAD}, **quiet, **size)
-    except Exception as error:
-        reason = " ".join(str(error).split())[:200]
-        advice = f"at {address}; check --address" if address else "on this machine; use --engine local"
-        raise RuntimeError(f"Ray cannot be used {advice} ({type(error).__name__}: {reason}).") from error
 
 
 def _drain_ray(

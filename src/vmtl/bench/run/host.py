@@ -17,8 +17,6 @@ import torch
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 PACKAGES = ("vmtl", "torch", "numpy", "scipy", "scikit-learn")
-#: Environment that keeps numerical libraries of a new process on one thread.
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
 @contextmanager

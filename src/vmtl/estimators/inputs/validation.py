@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from vmtl._utils.threads import threads
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.data.preprocessing import TablePreprocessor
+from vmtl.data.rows import Rows
 from vmtl.estimators.inputs.feature_table import (
     as_table,
     check_kind,
@@ -127,3 +128,11 @@ class InputValidationMixin(Parameters, BaseEstimator):  # type: ignore[misc]
         for part, value in zip(slices[1:], values, strict=True):
             prediction[part] = value
         return prediction
+
+    def _encode_more(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
+        """Targets as the fit encoded them, their weights, and the number of classes."""
+        raise NotImplementedError
+
+    def _rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, n_classes: int) -> Rows:
+        """Training rows as tensors."""
+        raise NotImplementedError

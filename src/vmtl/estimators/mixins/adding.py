@@ -94,14 +94,7 @@ class AddingMixin(InputValidationMixin):
                 stacklevel=4,
             )
 
-    def _encode_more(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
-        """Targets as the fit encoded them, their weights, and the number of classes."""
-        raise NotImplementedError
-
     def _make_predictor(self, fitted: Fitted) -> Predictor:
-        raise NotImplementedError
-
-    def _rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, n_classes: int) -> Rows:
         raise NotImplementedError
 
 

@@ -130,9 +130,9 @@ def _apply(model: Model, calibration: Calibration) -> Calibration:
 def calibrate_regression(model: Model, rows: Rows, residuals: Tensor | None) -> Tensor:
     """Noise of every task such that noise and model variance together are as large as its leave-one-out errors.
 
-    ``residuals`` = those errors (n,), or None of many rows (``approximate_residuals``). How far a task of few rows keeps
-    to the errors of all is found from the errors themselves (``error_variances``): their squares and their number are
-    given back, (T, 2).
+    ``residuals`` = those errors (n,), or None of many rows (``approximate_residuals``). How far a task of few rows
+    keeps to the errors of all is found from the errors themselves (``error_variances``): their squares and their number
+    are given back, (T, 2).
     """
     assert isinstance(model.likelihood, GaussianNoise)
     square, explained = rows.total(Errors(model, residuals))

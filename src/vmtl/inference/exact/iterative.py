@@ -86,6 +86,7 @@ class _DataLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: AutogradContext, weights: Tensor, rows: Rows, noise: float) -> Tensor:
+        loss: Tensor
         loss, slope = rows.total(DataTerm(weights.detach(), noise))
         ctx.save_for_backward(slope)
         return loss
@@ -143,5 +144,7 @@ class _Search:
         """Minus the log posterior density, up to a constant."""
         penalty = (self.unit_of_slopes * v).square().sum() + (self.unit_of_shared * shared).square().sum()
         penalty = 0.5 * (penalty + (self.unit_of_levels * levels).square().sum())
-        data: Tensor = _DataLoss.apply(self.weights(v, shared, levels), self.rows, self.noise)  # type: ignore[no-untyped-call]
-        return penalty + data
+        weights = self.weights(v, shared, levels)
+        data: Tensor = _DataLoss.apply(weights, self.rows, self.noise)  # type: ignore[no-untyped-call]
+        total: Tensor = penalty + data
+        return total

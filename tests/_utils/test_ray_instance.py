@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from vmtl.bench.run.engines import _start_ray
+from vmtl._utils.ray_instance import start_ray
 
 
 class Played:
@@ -16,24 +16,31 @@ class Played:
     def __init__(self, error: Exception | None = None) -> None:
         self.asked: dict[str, Any] = {}
         self.error = error
+        self.ended = False
 
     def init(self, **options: Any) -> None:
         self.asked = options
         if self.error is not None:
             raise self.error
 
+    def shutdown(self) -> None:
+        self.ended = True
+
 
 def test_without_an_address_an_instance_of_its_own() -> None:
     """Ray would else join whatever runs on the machine, or what RAY_ADDRESS names."""
     ray = Played()
-    _start_ray(ray, 3, None)
+    with start_ray(ray, 3, None):
+        assert not ray.ended
+    assert ray.ended
     assert ray.asked["address"] == "local"
     assert ray.asked["num_cpus"] == 3
 
 
 def test_with_an_address_that_cluster() -> None:
     ray = Played()
-    _start_ray(ray, 3, "10.0.0.1:6379")
+    with start_ray(ray, 3, "10.0.0.1:6379"):
+        pass
     assert ray.asked["address"] == "10.0.0.1:6379"
     assert "num_cpus" not in ray.asked
 
@@ -43,8 +50,8 @@ def test_with_an_address_that_cluster() -> None:
 )
 def test_one_sentence_when_it_cannot_start(address: str | None, advice: str) -> None:
     ray: Any = SimpleNamespace(init=Played(ConnectionError("Could not find\n\n  any   instance")).init)
-    with pytest.raises(RuntimeError) as caught:
-        _start_ray(ray, 2, address)
+    with pytest.raises(RuntimeError) as caught, start_ray(ray, 2, address):
+        pass
     assert advice in str(caught.value)
     assert "ConnectionError: Could not find any instance" in str(caught.value)
     assert "\n" not in str(caught.value)

@@ -1,0 +1,1 @@
+"""Rows that lie in a folder of Parquet files and need not fit into memory."""

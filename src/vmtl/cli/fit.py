@@ -12,12 +12,13 @@ import typer
 
 from vmtl._utils.progress_bar import progress_bar
 from vmtl.cli._support.console import command_line, note, show_json
-from vmtl.cli._support.options import Debug, Json, Kind, LabelledTable, Quiet, method_names
+from vmtl.cli._support.options import Address, Debug, Engine, Json, Kind, Quiet, Workers, method_names
 
 if TYPE_CHECKING:
     from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskEstimator
 
+LABELLED = "Labelled rows: CSV, TSV, Parquet, Feather, NPZ features, or a folder of Parquet files."
 Missing = Annotated[str, typer.Option(help="Gaps in the features: impute or error.")]
 Preset = Annotated[
     str, typer.Option(help="default, paper or released.", autocompletion=lambda: ["default", "paper", "released"])
@@ -33,7 +34,7 @@ AtPrediction = Annotated[
 
 
 def fit(
-    table: LabelledTable,
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help=LABELLED)],
     out: Annotated[Path, typer.Option(help="The model file to write, for example model.vmtl.")],
     task: Annotated[str, typer.Option(help="The column that says which task a row belongs to.")] = "domain",
     target: Annotated[str, typer.Option(help="The column to predict.")] = "label",
@@ -47,6 +48,9 @@ def fit(
     unknown_task: AtPrediction = "error",
     option: Option = None,
     checkpoint: CheckpointFolder = None,
+    engine: Engine = None,
+    workers: Workers = None,
+    address: Address = None,
     quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
@@ -54,13 +58,22 @@ def fit(
     """Fit one model to all tasks of a table.
 
     Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs. Columns that look
-    like identifiers, that never change or that alone give the target away are pointed out.
+    like identifiers, that never change or that alone give the target away are pointed out. A folder of Parquet files
+    may be larger than memory.
     """
     from vmtl.cli._support.advice import warnings_about, what_was_read
     from vmtl.cli._support.files import check_output
+    from vmtl.cli._support.folders import check_engine
 
     check_output(out, table)
     named = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed, "unknown_task": unknown_task}
+    if table.is_dir():
+        named |= {"missing": missing, "task_column": task, "verbose": int(not quiet)}
+        how = {"engine": engine or "local", "workers": workers, "address": address}
+        done = fit_folder(table, out, task, target, kind, drop or [], named, option, checkpoint, how)
+        show_json(done) if json else note(f"{out}: {done['method']} in {done['seconds']:.1f} s.", quiet)
+        return
+    check_engine(table, engine, workers, address)
     with progress_bar(f"Reading {table.name}", visible=not quiet):
         problem = read_problem(table, task, target, kind, drop)
         model = make_model(problem, {**named, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
@@ -72,6 +85,36 @@ def fit(
     if json:
         show_json({"model": str(out), "method": method, "seconds": seconds, **notes, "warnings": warnings})
     note(f"{out}: {model.method_.name}{steps_taken(model)} in {seconds:.1f} s.", quiet or json)
+
+
+def fit_folder(
+    folder: Path,
+    out: Path,
+    task: str,
+    target: str,
+    kind: str,
+    drop: list[str],
+    options: dict[str, Any],
+    pairs: list[str] | None,
+    checkpoint: Path | None,
+    how: dict[str, Any],
+) -> dict[str, Any]:
+    """One model of all Parquet files of a folder; what is said about it."""
+    from vmtl import MultiTaskClassifier, MultiTaskRegressor
+    from vmtl.cli._support.folders import has_classes
+
+    if checkpoint is not None:
+        raise ValueError("A fit of a folder takes no steps that could be continued; leave out --checkpoint.")
+    is_classification = has_classes(folder, target, kind)
+    estimator: type[MultiTaskEstimator] = MultiTaskClassifier if is_classification else MultiTaskRegressor
+    model = estimator(**(options | parse_options(pairs or (), estimator().get_params())))
+    started = time.perf_counter()
+    model.fit_parquet(folder, task=task, target=target, drop=drop, **how)
+    model.verbose, seconds = 0, time.perf_counter() - started
+    rows = dict(zip(map(str, model.tasks_), map(int, model._fitted.model.task_rows.tolist()), strict=True))
+    notes = {"task": task, "target": target, "data": folder.name, "rows": rows, **origin()}
+    model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
+    return {"model": str(out), "method": model.method_.name, "seconds": seconds, **notes}
 
 
 def steps_taken(model: MultiTaskEstimator) -> str:
@@ -123,12 +166,8 @@ def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None) 
 
 def training_notes(problem: Problem, model: MultiTaskEstimator, task: str, target: str) -> dict[str, object]:
     """What the model file says about its making; counts, names and a digest, no rows."""
-    import platform
-
     import numpy as np
-    import torch
 
-    from vmtl import __version__
     from vmtl.cli._support.loading import digest
 
     counts = np.bincount(problem.task, minlength=problem.n_tasks)
@@ -138,9 +177,20 @@ def training_notes(problem: Problem, model: MultiTaskEstimator, task: str, targe
         "data": problem.name,
         "rows": dict(zip(problem.task_names, counts.tolist(), strict=True)),
         "digest": digest(problem, model),
-        "command": command_line(),
-        "versions": {"vmtl": __version__, "torch": str(torch.__version__), "python": platform.python_version()},
+        **origin(),
     }
+
+
+def origin() -> dict[str, object]:
+    """The command as it was typed, and the versions that it ran on."""
+    import platform
+
+    import torch
+
+    from vmtl import __version__
+
+    versions = {"vmtl": __version__, "torch": str(torch.__version__), "python": platform.python_version()}
+    return {"command": command_line(), "versions": versions}
 
 
 def parse_options(pairs: Iterable[str], known: dict[str, Any]) -> dict[str, Any]:

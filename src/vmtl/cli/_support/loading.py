@@ -100,9 +100,15 @@ def read_rows(path: Path, model: MultiTaskEstimator, task: str | None) -> Unlabe
     if path.suffix.lower() == ".npz":
         problem = load_npz(path, task=task_name(model, task))
         return UnlabelledRows(None, problem.X, match_tasks(problem.tasks, model))
-    table, column = read_frame(path), task_name(model, task)
+    table = read_frame(path)
     if not len(table):
         raise ValueError(f"{path} has no rows; give at least one.")
+    return rows_of(path, table, model, task)
+
+
+def rows_of(path: Path, table: pd.DataFrame, model: MultiTaskEstimator, task: str | None) -> UnlabelledRows:
+    """The same of a table that was read from ``path``."""
+    column = task_name(model, task)
     if column in table.columns:
         if table[column].isna().any():
             raise ValueError(f"Column {column!r} of {path} is empty in some rows; every row needs its task.")

@@ -52,3 +52,9 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file w
 LabelledTable = Annotated[
     Path, typer.Argument(metavar="TABLE", help="Labelled rows: CSV, TSV, Parquet, Feather, or NPZ features.")
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(help="Who reads a folder of Parquet files: local, this process, or ray, workers of a cluster."),
+]
+Workers = Annotated[int | None, typer.Option(min=1, help="Ray workers; all of the cluster, or 2, if left out.")]
+Address = Annotated[str | None, typer.Option(help="Address of a Ray cluster; one is started here if left out.")]

@@ -24,7 +24,7 @@ from vmtl.estimators.inputs.folder_scan import Scan, ScanOfBlock, as_sum
 from vmtl.estimators.inputs.task_labels import unique_tasks
 from vmtl.estimators.inputs.validation import InputValidationMixin
 from vmtl.estimators.mixins.all_or_nothing import all_or_nothing
-from vmtl.inference.exact.weight_prior import MAX_DUAL_ROWS
+from vmtl.inference.exact import weight_prior
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.strategy import fit, why_not_in_parts
 from vmtl.inference.variational.run import Callbacks
@@ -84,7 +84,7 @@ class FoldersMixin(InputValidationMixin):
         if not features:
             raise ValueError(f"{folder} has no columns besides {task!r} and {target!r}; give one to learn from.")
         with all_or_nothing(self), hired(engine, workers, address, source.parts) as crew:
-            if source.n_rows <= MAX_DUAL_ROWS:
+            if source.n_rows <= weight_prior.MAX_DUAL_ROWS:
                 table = _read(source, [*features, task, target])
                 self.fit(table[features], table[target], tasks=table[task])
             else:

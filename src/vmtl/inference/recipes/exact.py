@@ -43,7 +43,7 @@ from vmtl.model.method import Method
 from vmtl.model.model import Model
 
 #: Most rows whose left-out scores are kept, or so many of each task.
-MAX_LEFT_OUT, TASK_LEFT_OUT = 20_000, 20
+KEPT_SCORES, TASK_SCORES = 20_000, 20
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,6 @@ def calibrate(
 
 def some_rows(rows: Rows) -> Rows:
     """Rows that are looked at one by one, as many of each task as it has or others do; they stand for all of theirs."""
-    limit = max(MAX_LEFT_OUT, TASK_LEFT_OUT * rows.n_tasks)
+    limit = max(KEPT_SCORES, TASK_SCORES * rows.n_tasks)
     some = rows.take(subsample_evenly(rows.task.cpu(), limit, 0).to(rows.task.device))
     return replace(some, weight=some.weight * (rows.task_weight / some.task_weight)[some.task])

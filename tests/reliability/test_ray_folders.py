@@ -1,0 +1,55 @@
+"""The same fit by two workers of a Ray cluster, one of which is killed midway: nothing lost, nothing twice."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import helpers
+from helpers.folders import DieOnce, labelled, write_folder
+from vmtl import MultiTaskRegressor
+from vmtl.data.rows import Sums
+from vmtl.data.stored.crews import RayCrew
+from vmtl.data.stored.owner import Stage
+from vmtl.inference.exact import weight_prior
+
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("quick_inference")]
+pytest.importorskip("ray", reason="Ray is an extra: pip install vmtl[ray]")
+pytest.importorskip("pyarrow", reason="Parquet is an extra: pip install vmtl[tables]")
+
+
+@pytest.fixture
+def workers_import_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = Path(helpers.__path__[0]).parent
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tests), os.environ.get("PYTHONPATH", "")]))
+
+
+def test_one_of_two_workers_is_killed_in_a_pass(
+    tmp_path: Path, workers_import_helpers: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weight_prior, "MAX_DUAL_ROWS", 200)
+    monkeypatch.setattr(weight_prior, "SCALE_ROWS", 100)
+    table, passes = labelled(400, 0), []
+    folder = write_folder(tmp_path / "rows", table)
+    total, flag = RayCrew.total, tmp_path / "killed"
+
+    def fragile(self: RayCrew, stage: Stage, part: Callable[[Any], Sums]) -> Sums:
+        passes.append(len(self.owners))
+        return total(self, stage, DieOnce(part, flag) if len(passes) == 6 else part)
+
+    monkeypatch.setattr(RayCrew, "total", fragile)
+    by_two = MultiTaskRegressor(random_state=0).fit_parquet(folder, task="site", target="y", engine="ray", workers=2)
+    assert flag.exists()
+    assert set(passes) == {2}
+    here = MultiTaskRegressor(random_state=0).fit_parquet(folder, task="site", target="y")
+    X, tasks = table[list("abcd")], table["site"]
+    for one, two in zip(
+        by_two.predict(X, tasks=tasks, return_std=True), here.predict(X, tasks=tasks, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6)
+    assert by_two._fitted.model.task_rows.tolist() == table["site"].value_counts().sort_index().tolist()

@@ -93,9 +93,9 @@ class Owner:
         tensors = {"x": mapped.x, "y": mapped.y, "task": mapped.task, "weight": mapped.weight}
         tensors |= {"number": number[order], "shape": shape}
         file = self.scratch / f"{int(number[0])}.safetensors"
-        self.scratch.mkdir(parents=True, exist_ok=True)
         half = file.with_suffix(f".{os.getpid()}")
         try:
+            self.scratch.mkdir(parents=True, exist_ok=True)
             save_file({name: value.contiguous() for name, value in tensors.items()}, half)
         except Exception as error:
             raise OSError(

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from vmtl._utils.minimise import minimise
 from vmtl._utils.types import AutogradContext
 from vmtl.data.rows import Rows, Sums
 from vmtl.inference.exact.output_prior import OutputPrior
@@ -113,23 +114,14 @@ class _Search:
         roots, _, size = self.unit_of_slopes.shape
         shapes = (roots, self.outputs, size), (self.outputs,), (self.rows.n_tasks, self.outputs)
         unknown = [torch.zeros(shape, dtype=torch.float64, requires_grad=True) for shape in shapes]
-        optimiser = torch.optim.LBFGS(
+        minimise(
             unknown,
-            max_iter=ITERATIONS,
-            history_size=HISTORY,
-            tolerance_grad=1e-3,
-            tolerance_change=1e-7,
-            line_search_fn="strong_wolfe",
+            lambda: self.loss(*unknown),
+            iterations=ITERATIONS,
+            history=HISTORY,
+            least_slope=1e-3,
+            least_change=1e-7,
         )
-
-        def loss() -> Tensor:
-            optimiser.zero_grad()
-            value = self.loss(*unknown)
-            value.backward()
-            return value
-
-        with torch.enable_grad():
-            optimiser.step(loss)
         return self.weights(*(value.detach() for value in unknown))
 
     def weights(self, v: Tensor, shared: Tensor, levels: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl._utils.cholesky import cholesky, working_precision
+from vmtl._utils.minimise import minimise
 
 #: Up to this many classes times rows cubed left-out rows have the curvature of the softmax, beyond that an average.
 MAX_COST = 1e9
@@ -136,20 +137,14 @@ def _lbfgs(
     if start is not None:
         v = torch.linalg.solve_triangular(factor, kernel @ start, upper=False).contiguous()
     v.requires_grad_()
-    optimiser = torch.optim.LBFGS(
-        [v], max_iter=200, history_size=10, tolerance_grad=3e-4, tolerance_change=1e-7, line_search_fn="strong_wolfe"
-    )
 
     def loss() -> Tensor:
-        optimiser.zero_grad()
         f = factor @ v
         nll = (weight * F.cross_entropy(expected + f, label, reduction="none")).sum()
         value: Tensor = nll + 0.5 * v.square().sum() - 0.5 * c * f.square().sum()
-        value.backward()
         return value
 
-    with torch.enable_grad():
-        optimiser.step(loss)
+    minimise([v], loss, iterations=200, history=10, least_slope=3e-4, least_change=1e-7)
     best = v.detach()
     departure = factor @ best
     return Mode(expected + departure, torch.linalg.solve_triangular(factor.T, best, upper=True) - c * departure)

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl._utils.cholesky import cholesky
+from vmtl._utils.minimise import minimise
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.laplace import (
     CURVATURE,
@@ -163,17 +164,11 @@ def _iterate(z: Tensor, y: Tensor, weight: Tensor, expected: ExpectedWeights) ->
     unit = (1 + told).rsqrt()  # (K + 1,)
     x, before = z * expected.variance.sqrt() * unit, z @ expected.mean.T
     u = torch.zeros_like(expected.mean).requires_grad_()
-    optimiser = torch.optim.LBFGS(
-        [u], max_iter=200, history_size=10, tolerance_grad=1e-3, tolerance_change=1e-7, line_search_fn="strong_wolfe"
-    )
 
     def loss() -> Tensor:
-        optimiser.zero_grad()
         nll = (weight * F.cross_entropy(before + x @ u.T, y, reduction="none")).sum()
         value: Tensor = nll + 0.5 * (unit * u).square().sum()
-        value.backward()
         return value
 
-    with torch.enable_grad():
-        optimiser.step(loss)
+    minimise([u], loss, iterations=200, history=10, least_slope=1e-3, least_change=1e-7)
     return expected.mean + expected.variance.sqrt() * unit * u.detach()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from vmtl._utils.minimise import Adam
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.features.candidate_kernels import CANDIDATES
@@ -125,16 +126,14 @@ def _refine(rows: Rows, start: _Peak) -> _Peak:
 def _climb(score: Score, start: tuple[Tensor, ...], steps: int, rate: float) -> _Peak:
     """Follow the gradient of the score from ``start`` on, all that is there."""
     place = [part.clone().requires_grad_() for part in start]
-    optimiser = torch.optim.Adam(place, lr=rate, betas=(0.8, 0.9))
+    optimiser = Adam(place, betas=(0.8, 0.9))
     best, lowest = None, math.inf
     for step in range(steps):
-        optimiser.param_groups[0]["lr"] = rate * (1 - 0.8 * step / steps)
         here = score(*place)
         if (loss := float(here.loss.detach())) < lowest:
             best, lowest = _peak(score, here, loss, place), loss
-        optimiser.zero_grad()
         here.loss.backward()
-        optimiser.step()
+        optimiser.step(rate * (1 - 0.8 * step / steps))
     if best is None:
         raise FloatingPointError("The features are too extreme to select a kernel; scale the columns of X.")
     return best

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from vmtl._utils.minimise import minimise
 from vmtl.inference.structure.evidence import Targets, log_evidence, separation_information
 
 #: log e, log lambda, log gamma: centre and deviation of what is believed before any row is seen.
@@ -76,23 +77,7 @@ def _log_prior(numbers: Tensor, apart: Tensor | None = None) -> Tensor:
 
 
 def _maximise(parameters: list[Tensor], objective: Callable[[], Tensor]) -> None:
-    optimiser = torch.optim.LBFGS(
-        parameters,
-        max_iter=STEPS,
-        history_size=20,
-        tolerance_grad=1e-2,
-        tolerance_change=1e-3,
-        line_search_fn="strong_wolfe",
-    )
-
-    def loss() -> Tensor:
-        optimiser.zero_grad()
-        value = -objective()
-        value.backward()
-        return value
-
-    with torch.enable_grad():
-        optimiser.step(loss)
+    minimise(parameters, lambda: -objective(), iterations=STEPS, history=20, least_slope=1e-2, least_change=1e-3)
 
 
 def _as_they_lie(targets: Targets, distances: Tensor) -> Reading:

@@ -81,6 +81,8 @@ class Rows:
         return replace(self, x=function(self.x))
 
     def cpu(self) -> Rows:
+        if self.x.device.type == "cpu":
+            return self
         return replace(self, x=self.x.cpu(), y=self.y.cpu(), task=self.task.cpu(), weight=self.weight.cpu())
 
     def batch(self, index: Tensor, mask: Tensor) -> Batch:

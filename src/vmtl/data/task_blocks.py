@@ -26,6 +26,7 @@ class TaskBlock:
     x: Tensor  # (G, M, D)
     y: Tensor  # (G, M)
     weight: Tensor  # (G, M)
+    number: Tensor  # (G, M) of the rows, -1 where there is none
 
 
 def task_order(rows: Rows) -> Tensor:
@@ -38,12 +39,13 @@ def task_order(rows: Rows) -> Tensor:
 def task_blocks(rows: Rows) -> list[TaskBlock]:
     """All rows, by tasks of about as many of them."""
     order = task_order(rows)
-    if not torch.equal(order, torch.arange(len(order))):
+    if not torch.equal(order, torch.arange(len(order), device=order.device)):
         rows = rows.take(order)
     counts, task = torch.bincount(rows.task, minlength=rows.n_tasks).sort(descending=True, stable=True)
     counts = counts[: int((counts > 0).sum())]
     first = counts.cumsum(0) - counts  # the tasks' first rows
-    return [block for start, stop in _groups(counts.tolist()) for block in _cut(rows, task, counts, first, start, stop)]
+    groups = [(task[start:stop], counts[start:stop], int(first[start])) for start, stop in _groups(counts.tolist())]
+    return [block for group in groups for block in _cut(rows, order, *group)]
 
 
 def _groups(counts: list[int]) -> Iterator[tuple[int, int]]:
@@ -58,19 +60,20 @@ def _groups(counts: list[int]) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _cut(rows: Rows, task: Tensor, counts: Tensor, first: Tensor, start: int, stop: int) -> Iterator[TaskBlock]:
-    """The blocks of one group: a view of the rows where its tasks have as many, else a padded copy."""
-    members, width = task[start:stop], int(counts[start])
-    begin, end = int(first[start]), int(first[stop - 1] + counts[stop - 1])
-    if stop - start == 1:
+def _cut(rows: Rows, order: Tensor, task: Tensor, counts: Tensor, begin: int) -> Iterator[TaskBlock]:
+    """The blocks of one group, which begins at a row: a view where its tasks have as many rows, else a padded copy."""
+    width, end = int(counts[0]), begin + int(counts.sum())
+    if len(task) == 1:
         for low in range(begin, end, BLOCK_ROWS):
             part = slice(low, min(low + BLOCK_ROWS, end))
-            yield TaskBlock(members, rows.x[None, part], rows.y[None, part], rows.weight[None, part])
-    elif int(counts[stop - 1]) == width:
-        shape, part = (stop - start, width), slice(begin, end)
-        yield TaskBlock(members, rows.x[part].view(*shape, -1), rows.y[part].view(shape), rows.weight[part].view(shape))
+            yield TaskBlock(task, rows.x[None, part], rows.y[None, part], rows.weight[None, part], order[None, part])
+    elif int(counts[-1]) == width:
+        shape, part = (len(task), width), slice(begin, end)
+        columns = (values[part].view(shape) for values in (rows.y, rows.weight, order))
+        yield TaskBlock(task, rows.x[part].view(*shape, -1), *columns)
     else:
-        place = torch.arange(width).expand(stop - start, width)
-        filled = place < counts[start:stop, None]
-        number = (first[start:stop, None] + place).clamp_max(len(rows.y) - 1)
-        yield TaskBlock(members, rows.x[number], rows.y[number], torch.where(filled, rows.weight[number], 0.0))
+        place = torch.arange(width, device=order.device).expand(len(task), width)
+        filled = place < counts[:, None]
+        row = (begin + (counts.cumsum(0) - counts)[:, None] + place).clamp_max(end - 1)
+        weight, number = torch.where(filled, rows.weight[row], 0.0), torch.where(filled, order[row], -1)
+        yield TaskBlock(task, rows.x[row], rows.y[row], weight, number)

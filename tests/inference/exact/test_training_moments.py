@@ -10,7 +10,7 @@ import torch
 from torch.distributions import Categorical, Normal
 
 from helpers.toys import SMALL, build, toy
-from vmtl.inference.exact import training_moments
+from vmtl.data import task_blocks
 from vmtl.inference.exact.training_moments import TrainingMoments, task_sum, training_loss
 from vmtl.model.distributions import Delta
 from vmtl.model.logits import logit_moments
@@ -18,7 +18,7 @@ from vmtl.model.logits import logit_moments
 
 @pytest.mark.parametrize("classes", [0, 3])
 def test_moments_are_those_of_each_row_in_its_order(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training_moments, "PART_CELLS", 7 * max(1, classes) * 6)  # parts of seven rows
+    monkeypatch.setattr(task_blocks, "BLOCK_ROWS", 7)
     rows = toy([12, 9, 10], classes=classes).rows()
     rows = rows.take(torch.randperm(31, generator=torch.Generator().manual_seed(0)))
     model = build("vmtl", rows, replace(SMALL, encoder="linear"))

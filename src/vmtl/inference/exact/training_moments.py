@@ -1,4 +1,4 @@
-"""What a model says of its training rows: moments of their outputs, in parts that fit into memory."""
+"""What a model says of its training rows: moments of their outputs, block by block."""
 
 from __future__ import annotations
 
@@ -14,9 +14,6 @@ from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.logits import logit_moments
 from vmtl.model.model import Model
 
-#: Numbers that one part of the rows may take.
-PART_CELLS = 2e7
-
 
 @dataclass(frozen=True)
 class TrainingMoments:
@@ -29,15 +26,14 @@ class TrainingMoments:
     @classmethod
     @torch.no_grad()
     def of(cls, model: Model, rows: Rows) -> TrainingMoments:
-        q_w, parts = model.q_w(), []
-        size = max(1, int(PART_CELLS / q_w.mean[0].numel()))
-        for part in torch.arange(len(rows.y), device=rows.x.device).split(size):
-            task = rows.task[part]
-            q_z, q_part = model.encoder(rows.x[part, None], task), q_w.at(task)  # one row a task: (n, 1, K)
+        q_w, values = model.q_w(), rows.x.new_zeros(3, len(rows.y), rows.n_classes)
+        for block in rows.by_blocks:
+            q_z, q_part = model.encoder(block.x, block.task), q_w.at(block.task)  # (G, M, K), (G, C, K + 1)
             moments = logit_moments(q_z, q_part)
             of_z = logit_moments(q_z, Delta(q_part.mean)).variance if q_z.stochastic else torch.zeros_like(moments.mean)
-            parts.append(torch.stack([moments.mean, moments.variance, of_z])[:, :, 0])
-        mean, variance, of_z = torch.cat(parts, 1).double().cpu()
+            there = block.number >= 0
+            values[:, block.number[there]] = torch.stack([moments.mean, moments.variance, of_z])[:, there]
+        mean, variance, of_z = values.double().cpu()
         scale = float(model.logit_scale)
         return cls(scale * mean, scale**2 * variance.clamp_min(0), scale**2 * of_z.clamp_min(0))
 

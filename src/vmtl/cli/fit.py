@@ -58,32 +58,59 @@ def fit(
     """Fit one model to all tasks of a table.
 
     Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs. Columns that look
-    like identifiers, that never change or that alone give the target away are pointed out. A folder of Parquet files
-    may be larger than memory.
+    like identifiers, that never change or that alone give the target away are pointed out. A folder may be larger
+    than memory.
     """
-    from vmtl.cli._support.advice import warnings_about, what_was_read
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.folders import check_engine
 
     check_output(out, table)
-    named = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed, "unknown_task": unknown_task}
+    named = named_options(method, preset, steps, seed, unknown_task, quiet)
     if table.is_dir():
-        named |= {"missing": missing, "task_column": task, "verbose": int(not quiet)}
         how = {"engine": engine or "local", "workers": workers, "address": address}
-        done = fit_folder(table, out, task, target, kind, drop or [], named, option, checkpoint, how)
-        show_json(done) if json else note(f"{out}: {done['method']} in {done['seconds']:.1f} s.", quiet)
-        return
-    check_engine(table, engine, workers, address)
+        named |= {"missing": missing, "task_column": task}
+        fit_folder(table, out, task, target, kind, drop or [], named, option, checkpoint, how, quiet, json)
+    else:
+        check_engine(table, engine, workers, address)
+        fit_table(table, out, task, target, kind, drop, named, missing, option, checkpoint, quiet, json)
+
+
+def named_options(
+    method: str, preset: str, steps: int | None, seed: int, unknown_task: str, quiet: bool
+) -> dict[str, Any]:
+    """Options of the estimator that have an option of their own on the command line."""
+    named = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed}
+    return {**named, "unknown_task": unknown_task, "verbose": int(not quiet)}
+
+
+def fit_table(
+    table: Path,
+    out: Path,
+    task: str,
+    target: str,
+    kind: str,
+    drop: list[str] | None,
+    options: dict[str, Any],
+    missing: str,
+    pairs: list[str] | None,
+    checkpoint: Path | None,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """One model of a table that is read whole, with remarks about what it holds."""
+    from vmtl.cli._support.advice import warnings_about, what_was_read
+
     with progress_bar(f"Reading {table.name}", visible=not quiet):
         problem = read_problem(table, task, target, kind, drop)
-        model = make_model(problem, {**named, **of_tables(problem, task, missing), "verbose": int(not quiet)}, option)
+        model = make_model(problem, options | of_tables(problem, task, missing), pairs)
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
     warnings = [] if quiet and not json else list(warnings_about(problem, visible=not quiet))
     note("\n".join(f"Warning: {warning}" for warning in warnings), quiet or not warnings)
     seconds, notes = train(model, problem, checkpoint), training_notes(problem, model, task, target)
     model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
     if json:
-        show_json({"model": str(out), "method": method, "seconds": seconds, **notes, "warnings": warnings})
+        shown = {"model": str(out), "method": options["method"], "seconds": seconds, **notes, "warnings": warnings}
+        show_json(shown)
     note(f"{out}: {model.method_.name}{steps_taken(model)} in {seconds:.1f} s.", quiet or json)
 
 
@@ -98,8 +125,10 @@ def fit_folder(
     pairs: list[str] | None,
     checkpoint: Path | None,
     how: dict[str, Any],
-) -> dict[str, Any]:
-    """One model of all Parquet files of a folder; what is said about it."""
+    quiet: bool,
+    json: bool,
+) -> None:
+    """One model of all Parquet files of a folder."""
     from vmtl import MultiTaskClassifier, MultiTaskRegressor
     from vmtl.cli._support.folders import has_classes
 
@@ -114,7 +143,9 @@ def fit_folder(
     rows = dict(zip(map(str, model.tasks_), map(int, model._fitted.model.task_rows.tolist()), strict=True))
     notes = {"task": task, "target": target, "data": folder.name, "rows": rows, **origin()}
     model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
-    return {"model": str(out), "method": model.method_.name, "seconds": seconds, **notes}
+    if json:
+        show_json({"model": str(out), "method": options["method"], "seconds": seconds, **notes})
+    note(f"{out}: {model.method_.name} in {seconds:.1f} s.", quiet or json)
 
 
 def steps_taken(model: MultiTaskEstimator) -> str:

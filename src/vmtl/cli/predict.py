@@ -43,9 +43,7 @@ def predict(
     between which 90 % of the numbers lie, or `set`, the classes among which the true one is in 90 % of the rows.
     A folder of Parquet files becomes a folder with files of the same names.
     """
-    from vmtl.cli._support.files import check_table_output, csv_text, write_csv
     from vmtl.cli._support.folders import check_engine, predict_folder
-    from vmtl.cli._support.loading import load_model, read_rows, task_name
 
     if table.is_dir():
         how = (engine or "local", workers, address)
@@ -55,6 +53,23 @@ def predict(
         show_json(done) if json else note(f"{out}: {done['rows']} rows in {done['files']} files.", quiet)
         return
     check_engine(table, engine, workers, address)
+    predict_table(model, table, out, task, coverage, unknown_task, quiet, json)
+
+
+def predict_table(
+    model: Path,
+    table: Path,
+    out: Path | None,
+    task: str | None,
+    coverage: float | None,
+    unknown_task: str | None,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Predict the rows of a table that is read whole."""
+    from vmtl.cli._support.files import check_table_output, csv_text, write_csv
+    from vmtl.cli._support.loading import load_model, read_rows, task_name
+
     if out is not None:
         check_table_output(out, model, table)
     rows = read_rows(table, fitted := load_model(model, unknown_task), task)

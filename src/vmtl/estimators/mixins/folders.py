@@ -53,14 +53,13 @@ class FoldersMixin(InputValidationMixin):
     ) -> Self:
         """Fit all tasks of a folder of Parquet files together, reading some thousand rows at a time.
 
-        The model is the one that ``fit`` finds on all rows, to rounding: what is chosen looks at the same rows (of more
-        than two million, at others), and the rest are sums. Rows that are there twice count twice. Features of the rows
-        are kept in the folder of temporary files, about 2 kB for each.
+        The model is the one that ``fit`` finds on all rows, to rounding; of more than two million, nearly. Features of
+        the rows are kept in the folder of temporary files, 2 kB for each.
 
         Parameters
         ----------
         folder : path
-            Where the files are; all have the same columns. Those of folders below it count, too.
+            Where the files are, also in folders below it; all have the same columns.
         task : str
             The column that says which task a row belongs to.
         target : str
@@ -79,17 +78,26 @@ class FoldersMixin(InputValidationMixin):
         self
             The fitted estimator; after an error it is as it was before.
         """
-        source = ParquetFolder.open(folder)
+        self._fit_folder(ParquetFolder.open(folder), task, target, drop, (engine, workers, address))
+        return self
+
+    def _fit_folder(
+        self,
+        source: ParquetFolder,
+        task: str,
+        target: str,
+        drop: Sequence[str],
+        how: tuple[str, int | None, str | None],
+    ) -> None:
         features = source.features({task: "task", target: "target"} | dict.fromkeys(drop, "drop"))
         if not features:
-            raise ValueError(f"{folder} has no columns besides {task!r} and {target!r}; give one to learn from.")
-        with all_or_nothing(self), hired(engine, workers, address, source.parts) as crew:
+            raise ValueError(f"{source.path} has no columns besides {task!r} and {target!r}; give one to learn from.")
+        with all_or_nothing(self), hired(*how, source.parts) as crew:
             if source.n_rows <= weight_prior.MAX_DUAL_ROWS:
                 table = _read(source, [*features, task, target])
                 self.fit(table[features], table[target], tasks=table[task])
             else:
                 self._fit_in_parts(source, crew, task, target, tuple(features))
-        return self
 
     def _fit_in_parts(
         self, source: ParquetFolder, crew: Crew, task: str, target: str, features: tuple[str, ...]

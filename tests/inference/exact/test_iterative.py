@@ -106,6 +106,6 @@ def test_it_does_not_matter_in_which_parts_rows_are_added_up() -> None:
         def cpu(self) -> Rows:
             return self
 
-    prior = OutputPrior(COVARIANCES["low rank"], 0.7, task_level=0.5)
-    one, two = solve_iteratively(rows, prior, NOISE), solve_iteratively(InParts(**vars(rows)), prior, NOISE)
+    prior, in_parts = OutputPrior(COVARIANCES["low rank"], 0.7, task_level=0.5), InParts(**vars(rows))
+    one, two = solve_iteratively(rows, prior, NOISE), solve_iteratively(in_parts, prior, NOISE)
     torch.testing.assert_close(one, two, rtol=1e-9, atol=1e-9)

@@ -1,12 +1,14 @@
-"""Minima by gradients: L-BFGS and Adam, without torch's compiler, which its optimisers import for seconds."""
+"""Minima by gradients: SciPy's L-BFGS and Adam. Torch's own optimisers import its compiler, which takes a second."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
-from torch.optim import Optimizer
+
+from vmtl._utils.types import Array
 
 
 def minimise(
@@ -18,37 +20,32 @@ def minimise(
     least_slope: float,
     least_change: float,
 ) -> None:
-    """L-BFGS with a line search by Wolfe's conditions: move ``unknown`` to the minimum of ``loss``, a function of it.
+    """L-BFGS: move ``unknown`` to the minimum of ``loss``, a function of it.
 
-    ``history`` = steps that it remembers; it ends when no slope is above ``least_slope``, or when neither the unknowns
-    nor the loss move by more than ``least_change``.
+    ``history`` = steps that it remembers; it ends when no slope is above ``least_slope``, or when a step changes the
+    loss by less than ``least_change``.
     """
-    _spare_compiler()
-    optimiser = torch.optim.LBFGS(
-        list(unknown),
-        max_iter=iterations,
-        history_size=history,
-        tolerance_grad=least_slope,
-        tolerance_change=least_change,
-        line_search_fn="strong_wolfe",
-    )
+    from scipy.optimize import minimize
 
-    def closure() -> Tensor:
-        optimiser.zero_grad()
-        value = loss()
-        value.backward()
-        return value
+    def evaluate(place: Array) -> tuple[float, Array]:
+        _move(unknown, place)
+        with torch.enable_grad():
+            value = loss()
+            slopes = torch.autograd.grad(value, list(unknown))
+        return float(value.detach()), np.concatenate([slope.double().flatten().numpy() for slope in slopes])
 
-    with torch.enable_grad():
-        optimiser.step(closure)
+    start = np.concatenate([value.detach().double().flatten().numpy() for value in unknown])
+    unit = max(1.0, abs(evaluate(start)[0]))  # SciPy's tolerance is relative to the loss
+    options = {"maxiter": iterations, "maxcor": history, "gtol": least_slope, "ftol": least_change / unit}
+    _move(unknown, minimize(evaluate, start, method="L-BFGS-B", jac=True, options=options).x)
 
 
-def _spare_compiler() -> None:
-    """Methods of an optimiser that the compiler must not touch are called as they are; else they would import it."""
-    for method in vars(Optimizer).values():
-        plain = getattr(method, "__wrapped__", None)
-        if plain is not None and getattr(plain, "__dynamo_disable", None) is None:
-            plain.__dynamo_disable = plain
+@torch.no_grad()
+def _move(unknown: Sequence[Tensor], place: Array) -> None:
+    """Set the tensors to the numbers of ``place``, one after the other."""
+    parts = torch.from_numpy(place).split([value.numel() for value in unknown])
+    for value, part in zip(unknown, parts, strict=True):
+        value.copy_(part.reshape(value.shape))
 
 
 class Adam:

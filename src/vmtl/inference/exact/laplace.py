@@ -144,7 +144,7 @@ def _lbfgs(
         value: Tensor = nll + 0.5 * v.square().sum() - 0.5 * c * f.square().sum()
         return value
 
-    minimise([v], loss, iterations=200, history=10, least_slope=3e-4, least_change=1e-7)
+    minimise([v], loss, iterations=200, history=10, least_slope=1e-5, least_change=1e-8)
     best = v.detach()
     departure = factor @ best
     return Mode(expected + departure, torch.linalg.solve_triangular(factor.T, best, upper=True) - c * departure)

@@ -27,6 +27,10 @@ Option = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the estimator; may be repeated."),
 ]
 CheckpointFolder = Annotated[Path | None, typer.Option(help="Folder of checkpoints: a stopped run continues from it.")]
+Folds = Annotated[
+    int | None,
+    typer.Option(min=2, help="So many further fits measure how far off predictions are: for --coverage of few rows."),
+]
 AtPrediction = Annotated[
     str, typer.Option(help="A task at prediction that was not in training: error, average or similar.")
 ]
@@ -47,6 +51,7 @@ def fit(
     unknown_task: AtPrediction = "error",
     option: Option = None,
     checkpoint: CheckpointFolder = None,
+    folds: Folds = None,
     quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
@@ -67,7 +72,7 @@ def fit(
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
     warnings = [] if quiet and not json else list(warnings_about(problem, visible=not quiet))
     note("\n".join(f"Warning: {warning}" for warning in warnings), quiet or not warnings)
-    seconds, notes = train(model, problem, checkpoint), training_notes(problem, model, task, target)
+    seconds, notes = train(model, problem, checkpoint, folds), training_notes(problem, model, task, target)
     model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
     if json:
         show_json({"model": str(out), "method": method, "seconds": seconds, **notes, "warnings": warnings})
@@ -110,13 +115,16 @@ def make_model(problem: Problem, options: dict[str, Any], pairs: list[str] | Non
     return estimator(**(options | parse_options(pairs or (), estimator().get_params())))
 
 
-def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None) -> float:
+def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None, folds: int | None = None) -> float:
     """Fit, with tasks and classes named as the user wrote them; the seconds it took."""
     from vmtl.cli._support.loading import as_written
 
     labels = as_written(problem.class_names)[problem.y] if problem.class_names else problem.y
     started = time.perf_counter()
-    model.fit(problem.X, labels, tasks=as_written(problem.task_names)[problem.task], checkpoint=checkpoint)
+    tasks = as_written(problem.task_names)[problem.task]
+    model.fit(problem.X, labels, tasks=tasks, checkpoint=checkpoint)
+    if folds is not None:
+        model.cross_calibrate(problem.X, labels, tasks=tasks, folds=folds)
     model.verbose = 0  # the file is for others, who choose for themselves
     return time.perf_counter() - started
 

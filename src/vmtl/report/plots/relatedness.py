@@ -206,7 +206,7 @@ def _name_points(ax: Axes, names: Sequence[str], points: Array, on_a_line: bool)
 def _name_point(ax: Axes, name: str, point: Array, turn: float) -> None:
     side = "bottom" if turn > 0 else "top"
     offset = (0, 8 * turn)
-    ax.annotate(name, point, xytext=offset, textcoords="offset points", ha="center", va=side, fontsize=9)
+    ax.annotate(name, (point[0], point[1]), xytext=offset, textcoords="offset points", ha="center", va=side, fontsize=9)
 
 
 def plot_sharing(sharing: pd.Series, interval: pd.DataFrame | None = None, ax: Axes | None = None) -> Axes:

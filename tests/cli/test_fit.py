@@ -54,6 +54,16 @@ def test_numbered_sites_and_classes_stay_numbers(run: Run, tmp_path: Path) -> No
     assert (pd.read_csv(out)["prediction"] == loaded.predict(table)).all()
 
 
+def test_folds_make_a_promise_for_any_preset(run: Run, tables: Path, tmp_path: Path) -> None:
+    out, p = tmp_path / "m.vmtl", tmp_path / "p.csv"
+    fit = ("fit", tables / "class_train.csv", "--task", "site", "--target", "outcome", "--out", out, *FEW, "-q")
+    done = run(*fit, "--preset", "paper", "--folds", "2")
+    assert done.exit_code == 0, done.output
+    assert MultiTaskClassifier.load(out).has_left_out_scores()
+    assert run("predict", out, tables / "class_train.csv", "--coverage", "0.8", "--out", p).exit_code == 0
+    assert pd.read_csv(p)["set"].notna().all()
+
+
 def test_options_reach_the_estimator(run: Run, tables: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.vmtl"
     fit = ("fit", tables / "class_train.csv", "--task", "site", "--target", "outcome", "--out", out, *FEW, "-q")

@@ -81,6 +81,7 @@ def test_a_task_that_was_added_later_is_exported_with_the_others(
     assert_same(Numeric(model, numeric.X, tasks), path)
     facts = onnxruntime.InferenceSession(path).get_modelmeta().custom_metadata_map
     assert json.loads(facts["tasks"]) == ["north", "south", "west", "east"]
+    assert model._fitted.model.encoder.latent_dim > numeric.model._fitted.model.encoder.latent_dim
 
 
 @pytest.mark.slow

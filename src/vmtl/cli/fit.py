@@ -28,6 +28,10 @@ Option = Annotated[
     typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the estimator; may be repeated."),
 ]
 CheckpointFolder = Annotated[Path | None, typer.Option(help="Folder of checkpoints: a stopped run continues from it.")]
+Folds = Annotated[
+    int | None,
+    typer.Option(min=2, help="So many further fits measure how far off predictions are: for --coverage of few rows."),
+]
 AtPrediction = Annotated[
     str, typer.Option(help="A task at prediction that was not in training: error, average or similar.")
 ]
@@ -51,6 +55,7 @@ def fit(
     engine: Engine = None,
     workers: Workers = None,
     address: Address = None,
+    folds: Folds = None,
     quiet: Quiet = False,
     json: Json = False,
     debug: Debug = False,
@@ -62,17 +67,18 @@ def fit(
     than memory.
     """
     from vmtl.cli._support.files import check_output
-    from vmtl.cli._support.folders import check_engine
+    from vmtl.cli._support.folders import check_engine, check_not_given
 
     check_output(out, table)
     named = named_options(method, preset, steps, seed, unknown_task, quiet)
     if table.is_dir():
+        check_not_given(checkpoint, folds)
         how = {"engine": engine or "local", "workers": workers, "address": address}
         named |= {"missing": missing, "task_column": task}
-        fit_folder(table, out, task, target, kind, drop or [], named, option, checkpoint, how, quiet, json)
+        fit_folder(table, out, task, target, kind, drop or [], named, option, how, quiet, json)
     else:
         check_engine(table, engine, workers, address)
-        fit_table(table, out, task, target, kind, drop, named, missing, option, checkpoint, quiet, json)
+        fit_table(table, out, task, target, kind, drop, named, missing, option, checkpoint, folds, quiet, json)
 
 
 def named_options(
@@ -94,6 +100,7 @@ def fit_table(
     missing: str,
     pairs: list[str] | None,
     checkpoint: Path | None,
+    folds: int | None,
     quiet: bool,
     json: bool,
 ) -> None:
@@ -106,7 +113,7 @@ def fit_table(
     note(what_was_read(problem, target, forced=kind != "auto"), quiet)
     warnings = [] if quiet and not json else list(warnings_about(problem, visible=not quiet))
     note("\n".join(f"Warning: {warning}" for warning in warnings), quiet or not warnings)
-    seconds, notes = train(model, problem, checkpoint), training_notes(problem, model, task, target)
+    seconds, notes = train(model, problem, checkpoint, folds), training_notes(problem, model, task, target)
     model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
     if json:
         shown = {"model": str(out), "method": options["method"], "seconds": seconds, **notes, "warnings": warnings}
@@ -123,7 +130,6 @@ def fit_folder(
     drop: list[str],
     options: dict[str, Any],
     pairs: list[str] | None,
-    checkpoint: Path | None,
     how: dict[str, Any],
     quiet: bool,
     json: bool,
@@ -132,8 +138,6 @@ def fit_folder(
     from vmtl import MultiTaskClassifier, MultiTaskRegressor
     from vmtl.cli._support.folders import has_classes
 
-    if checkpoint is not None:
-        raise ValueError("A fit of a folder takes no steps that could be continued; leave out --checkpoint.")
     is_classification = has_classes(folder, target, kind)
     estimator: type[MultiTaskEstimator] = MultiTaskClassifier if is_classification else MultiTaskRegressor
     model = estimator(**(options | parse_options(pairs or (), estimator().get_params())))
@@ -184,13 +188,16 @@ def make_model(problem: Problem, options: dict[str, Any], pairs: list[str] | Non
     return estimator(**(options | parse_options(pairs or (), estimator().get_params())))
 
 
-def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None) -> float:
+def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None, folds: int | None = None) -> float:
     """Fit, with tasks and classes named as the user wrote them; the seconds it took."""
     from vmtl.cli._support.loading import as_written
 
     labels = as_written(problem.class_names)[problem.y] if problem.class_names else problem.y
     started = time.perf_counter()
-    model.fit(problem.X, labels, tasks=as_written(problem.task_names)[problem.task], checkpoint=checkpoint)
+    tasks = as_written(problem.task_names)[problem.task]
+    model.fit(problem.X, labels, tasks=tasks, checkpoint=checkpoint)
+    if folds is not None:
+        model.cross_calibrate(problem.X, labels, tasks=tasks, folds=folds)
     model.verbose = 0  # the file is for others, who choose for themselves
     return time.perf_counter() - started
 

@@ -118,16 +118,15 @@ class Outcome(nn.Module):
         super().__init__()
         self.predictor = predictor
 
-    def _under_every_task(self, q_z: Posterior) -> tuple[Posterior, Tensor]:
-        """q(z) (T, n, K) and the tasks (T,); the closed forms broadcast by themselves, draws need every axis."""
-        n_tasks = self.predictor.model.n_tasks
-        every = torch.arange(n_tasks)
+    def _under_every_task(self, q_z: Posterior) -> tuple[Posterior, Posterior]:
+        """q(z) (T, n, K) and q(w) of all tasks; the closed forms broadcast by themselves, draws need every axis."""
+        n_tasks, q_w = self.predictor.model.n_tasks, self.predictor.q_w
         if self.predictor.mode != "monte-carlo":
-            return q_z, every
+            return q_z, q_w
         shape = n_tasks, *q_z.mean.shape[1:]
         if isinstance(q_z, Gaussian):
-            return Gaussian(q_z.mean.expand(shape), q_z.scale.expand(shape)), every
-        return type(q_z)(q_z.mean.expand(shape)), every
+            return Gaussian(q_z.mean.expand(shape), q_z.scale.expand(shape)), q_w
+        return type(q_z)(q_z.mean.expand(shape)), q_w
 
 
 class Classes(Outcome):

@@ -1,6 +1,7 @@
 """A task more, or more rows of a known one, without fitting again: others keep their posteriors to the bit.
 
-The kernel, the features and all scales stay as they were inferred. Where the new task lies follows from its
+The kernel and all scales stay as they were inferred. Rows that the features do not reach get features of their own
+(``vmtl.inference.features.longer_map``), which others have no weights for. Where the new task lies follows from its
 representations (``vmtl.inference.structure.newcomer``), how far it stands apart from its targets, and its weights from
 those of all others and from its own rows (``vmtl.inference.exact.new_weights``).
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -23,10 +25,13 @@ from vmtl.inference.exact.new_weights import ExpectedWeights, NewWeights, Source
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.training_moments import TrainingMoments, training_loss
 from vmtl.inference.exact.widths import WeightPosterior, information
+from vmtl.inference.feature_parts import known_features
+from vmtl.inference.features.kernel_map import KernelMap
+from vmtl.inference.features.longer_map import longer_map
 from vmtl.inference.features.maps import apply_map
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.left_out import LeftOutScores
-from vmtl.inference.longer_model import longer_history, longer_model
+from vmtl.inference.longer_model import longer_history, longer_model, wider_model
 from vmtl.inference.prediction import SHRINKAGE
 from vmtl.inference.structure.covariance import TaskCovariance, alike
 from vmtl.inference.structure.known_tasks import ExactEvidence, KnownTasks, StructureBelief
@@ -49,13 +54,13 @@ def why_not(fitted: Fitted) -> str | None:
     """The reason why no task can be added to a fitted model, if there is one."""
     strategy = fitted.hyperparameters.strategy
     if fitted.model.method.encoder == "per task":
-        return "each of its tasks has a representation of its own, which another task has no part in; fit again"
+        return "its tasks share nothing, so that a new one learns nothing from them; fit a model of its rows alone"
+    if fitted.model.method.shared_head:
+        return "its tasks are one to it; rows of a new one are predicted with unknown_task='average', or fit again"
     if strategy is None or (strategy == "exact" and (fitted.known is None or fitted.known.exact is None)):
         return "its file is of a version that did not keep what this needs of the known tasks; fit it again"
     if strategy != "exact" or fitted.known is None:
         return "only the exact posterior can be extended, of method='vmtl' or 'vbmtl' with preset='default'; fit again"
-    if fitted.model.n_tasks >= MAX_TASKS:
-        return f"it has {fitted.model.n_tasks:,} tasks, and a model of {MAX_TASKS:,} or more cannot grow; fit again"
     if fitted.model.n_tasks == 1 and fitted.model.method.mixes:
         return "it has one task, and how much tasks are alike is not known from one; fit two together first"
     return None
@@ -64,13 +69,26 @@ def why_not(fitted: Fitted) -> str | None:
 @torch.no_grad()
 def add_rows(fitted: Fitted, rows: Rows, seed: int) -> Fitted:
     """The model with the raw ``rows`` of one task more: those of a known task, or of number T, a new one."""
-    task = int(rows.task[0])
-    features = apply_map(fitted.feature_map, merge_duplicates(rows)).cpu()
+    task, rows = int(rows.task[0]), merge_duplicates(rows)
+    fitted, features = reach(fitted, rows, seed)
     alone = replace(features, task=torch.zeros_like(features.task), n_tasks=1)
     extension = _Extension(fitted, alone)
     if task == fitted.model.n_tasks:
         return extension.new_task(seed)
     return extension.known_task(task)
+
+
+def reach(fitted: Fitted, rows: Rows, seed: int) -> tuple[Fitted, Rows]:
+    """The model with the features that the raw ``rows`` need, and the rows with these."""
+    unit, feature_map = fitted.hyperparameters.unit, fitted.feature_map
+    if isinstance(feature_map, KernelMap) and unit is not None:
+        feature_map = longer_map(feature_map, rows.x, unit, seed)
+    features = apply_map(feature_map, rows).cpu()
+    if feature_map is fitted.feature_map:
+        return fitted, features
+    assert fitted.known is not None
+    model, more = wider_model(fitted.model, features), features.x.shape[1] - fitted.model.encoder.latent_dim
+    return replace(fitted, feature_map=feature_map, model=model, known=fitted.known.with_features(more)), features
 
 
 @dataclass(frozen=True)
@@ -116,11 +134,20 @@ class _Extension:
         weights = prior.scale * head.mean.double().cpu()  # (T, C, K + 1)
         return ExpectedWeights.of(sources, weights, WeightPosterior.of(self.exact.told, prior), prior.scale)
 
+    @cached_property
+    def knows(self) -> Tensor:
+        """(T, K) who has a weight for which feature."""
+        feature_map, q_w = self.fitted.feature_map, self.fitted.model.q_w()
+        features = torch.arange(q_w.mean.shape[-1] - 1)
+        if not isinstance(feature_map, KernelMap):
+            return torch.ones(len(q_w.mean), len(features), dtype=torch.bool)
+        return features < known_features(feature_map, q_w).cpu()[:, None]
+
     # -- the two ways ----------------------------------------------------------------------------------
 
     def new_task(self, seed: int) -> Fitted:
         wider, structure, belief = self.widen(seed)
-        expected = self.expected(Sources.of_new(wider, self.prior))
+        expected = self.expected(Sources.of_new(wider, self.prior, self.knows))
         solution = solve_new(self.rows, expected, self.noise)
         model = longer_model(self.fitted.model, self.rows, structure)
         hyperparameters = replace(self.fitted.hyperparameters, structure=structure, correlation=wider.correlation)
@@ -145,12 +172,14 @@ class _Extension:
         near = distances_to_last(points)
         apart = self.apart(belief.correlations(near), seed)
         wider = self.covariance.with_task(belief.correlations(near, apart))
+        if n_tasks >= MAX_TASKS:  # no table of all pairs, and no intervals
+            return wider, replace(structure_of(wider), positions=points), belief.append(apart)
         distances = newcomer.draws(seed)
         drawn = belief.correlations(distances[:, -1, :-1], apart)
         return wider, wider_structure(structure, wider, points, drawn, distances), belief.append(apart)
 
     def known_task(self, task: int) -> Fitted:
-        expected = self.expected(Sources.of_known(task, self.fitted.model.n_tasks))
+        expected = self.expected(Sources.of_known(task, *self.knows.shape))
         solution = solve_new(self.rows, expected, self.noise)
         model = longer_model(self.fitted.model, self.rows, self.structure, task)
         kept = replace(
@@ -174,7 +203,7 @@ class _Extension:
         belief[0] += 1 - chance
         evidence = []
         for o in APART:
-            sources = Sources.of_new(self.covariance.with_task(math.exp(-o) * row), self.prior)
+            sources = Sources.of_new(self.covariance.with_task(math.exp(-o) * row), self.prior, self.knows)
             evidence.append(solve_new(asked, self.expected(sources), self.noise).log_evidence)
         probability = (belief.clamp_min(1e-300).log() + torch.tensor(evidence, dtype=torch.float64)).softmax(0)
         return -math.log(float(probability @ (-tried).exp()))

@@ -13,7 +13,8 @@ the variance; ``"mean"`` takes the means of z and w alone.
 
 Rows run in zero-padded blocks of one fixed shape, and random numbers are shared by all rows, so that a
 prediction does not depend on batch size, row order or what else is predicted, but for the rounding of a matrix product,
-which on some processors differs from one place in a block to another.
+which on some processors differs from one place in a block to another. A task that was there before the features grew
+has no weight for those that came later, and is predicted without them: to the bit as before.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from torch import Tensor
 
 from vmtl._utils.noise import antithetic
 from vmtl._utils.types import Array
+from vmtl.inference.feature_parts import feature_parts
 from vmtl.inference.features.feature_map import FeatureMap
 from vmtl.model.distributions import Gaussian, Posterior
 from vmtl.model.likelihoods import GaussianNoise
@@ -77,12 +79,15 @@ class Predictor:
         with torch.no_grad():
             self.q_w: Posterior = model.q_w()
             self.scale = model.logit_scale
+        self._parts = feature_parts(feature_map, model, self.q_w)
         settings = model.settings
         generator = torch.Generator().manual_seed(seed)
-        size, outputs = model.encoder.latent_dim, self.q_w.mean.shape[1]
-        self._eps_z = self._draw(generator, settings.predict_z, size)  # (L, K)
+        sizes, outputs = [part.encoder.latent_dim for part in self._parts], self.q_w.mean.shape[1]
+        first = self._draw(generator, settings.predict_z, sizes[0])
         self._eps_w = self._draw(generator, settings.predict_z * settings.predict_w, outputs)  # (L*M, C)
         self._eps_moment = self._draw(generator, MOMENT_DRAWS, outputs)
+        later = [self._draw(generator, settings.predict_z, b - a) for a, b in itertools.pairwise(sizes)]
+        self._eps_z = torch.cat([first, *later], 1)  # (L, K)
 
     def _draw(self, generator: torch.Generator, draws: int, size: int) -> Tensor:
         """Antithetic pairs of standard normal draws."""
@@ -93,8 +98,8 @@ class Predictor:
     def probabilities(self, x: Array, task: Array) -> Probabilities:
         """Class probabilities of the rows ``x`` (n, D) of the tasks ``task`` (n,)."""
         probabilities = np.empty((len(task), self.q_w.mean.shape[1]), dtype=_numpy_dtype(self.dtype))
-        for rows, place, block, cell_task in self._blocks(x, task):
-            p, _ = self._class_block(self.model.encoder(block, cell_task), cell_task, split=False)
+        for rows, place, q_z, q_w in self._blocks(x, task):
+            p, _ = self._class_block(q_z, q_w, split=False)
             probabilities[rows] = p.flatten(0, 1)[place].cpu().numpy()
         return Probabilities(probabilities)
 
@@ -104,8 +109,8 @@ class Predictor:
         n_classes = self.q_w.mean.shape[1]
         probabilities = np.empty((len(task), n_classes), dtype=_numpy_dtype(self.dtype))
         total, aleatoric = np.empty(len(task)), np.empty(len(task))
-        for rows, place, block, cell_task in self._blocks(x, task):
-            p, h = self._class_block(self.model.encoder(block, cell_task), cell_task, split=True)
+        for rows, place, q_z, q_w in self._blocks(x, task):
+            p, h = self._class_block(q_z, q_w, split=True)
             p, h = p.flatten(0, 1)[place], h.flatten(0, 1)[place]
             probabilities[rows] = p.cpu().numpy()
             total[rows] = entropy(p).cpu().numpy()
@@ -118,23 +123,32 @@ class Predictor:
         mean, variance = np.empty(len(task)), np.empty(len(task))
         assert isinstance(self.model.likelihood, GaussianNoise)
         noise = self.model.likelihood.scale().cpu().numpy()
-        for rows, place, block, cell_task in self._blocks(x, task):
-            m, v = self._value_block(self.model.encoder(block, cell_task), cell_task)
+        for rows, place, q_z, q_w in self._blocks(x, task):
+            m, v = self._value_block(q_z, q_w)
             mean[rows] = m.flatten()[place].cpu().numpy()
             variance[rows] = v.flatten()[place].cpu().numpy()
         return RealPrediction(mean, noise[task], np.sqrt(np.maximum(variance, 0)))
 
     @torch.no_grad()
     def features(self, x: Array, task: Array) -> Array:
-        """The mean representation of every row: (n, K)."""
+        """The mean representation of every row, with the features of all tasks: (n, K)."""
         out = np.empty((len(task), self.model.encoder.latent_dim), dtype=_numpy_dtype(self.dtype))
-        for rows, place, block, cell_task in self._blocks(x, task):
-            out[rows] = self.model.encoder(block, cell_task).mean.flatten(0, 1)[place].cpu().numpy()
+        for rows, place, buffer, cell_task in self._cells(x, task, np.arange(len(task))):
+            features = self.feature_map(buffer, cell_task)
+            out[rows] = self.model.encoder(features, cell_task).mean.flatten(0, 1)[place].cpu().numpy()
         return out
 
-    def _blocks(self, x: Array, task: Array) -> Iterator[tuple[Array, Tensor, Tensor, Tensor]]:
-        """Blocks of features (CELLS, CELL_ROWS, F): row numbers, their places in the block, features, tasks."""
-        order = np.argsort(task, kind="stable")
+    def _blocks(self, x: Array, task: Array) -> Iterator[tuple[Array, Tensor, Posterior, Posterior]]:
+        """Blocks of rows of (CELLS, CELL_ROWS): row numbers, their places in the block, q(z), q(w) of the cells."""
+        for part in self._parts:
+            numbers = np.flatnonzero(part.tasks[task])
+            for rows, place, buffer, cell_task in self._cells(x, task, numbers):
+                features = part.feature_map(buffer, cell_task)
+                yield rows, place, part.encoder(features, cell_task), part.q_w.at(cell_task)
+
+    def _cells(self, x: Array, task: Array, numbers: Array) -> Iterator[tuple[Array, Tensor, Tensor, Tensor]]:
+        """Blocks of the rows of these ``numbers`` (CELLS, CELL_ROWS, D), each cell with its task."""
+        order = numbers[np.argsort(np.asarray(task)[numbers], kind="stable")]
         sorted_task = np.asarray(task)[order]
         change = np.r_[True, sorted_task[1:] != sorted_task[:-1]] if len(order) else np.zeros(0, bool)
         run_start = np.maximum.accumulate(np.where(change, np.arange(len(order)), 0))
@@ -151,13 +165,11 @@ class Predictor:
             cell_task = np.zeros(CELLS, dtype=np.int64)
             cell_task[inside] = sorted_task[start:stop]
             tasks = torch.from_numpy(cell_task).to(self.device)
-            block = self.feature_map(buffer.to(self.device), tasks)
             place = torch.from_numpy(inside * CELL_ROWS + slot[start:stop]).to(self.device)
-            yield rows, place, block, tasks
+            yield rows, place, buffer.to(self.device), tasks
 
-    def _class_block(self, q_z: Posterior, task: Tensor, split: bool) -> tuple[Tensor, Tensor]:
+    def _class_block(self, q_z: Posterior, q_w: Posterior, split: bool) -> tuple[Tensor, Tensor]:
         """Probabilities (G, B, C) and the mean entropy over draws (G, B), which only means something if ``split``."""
-        q_w = self.q_w.at(task)
         if self.mode == "mean" or not (q_z.stochastic or q_w.stochastic):
             p = (self.scale * affine(q_z.mean, q_w.mean)).softmax(-1)
             return p, entropy(p) if split else p
@@ -192,7 +204,8 @@ class Predictor:
         """M times L draws of the logits (G, L, B, C), the same random numbers for every row."""
         z = q_z.mean[:, None]
         if isinstance(q_z, Gaussian):
-            z = torch.addcmul(z, q_z.scale[:, None], self._eps_z[:, None])  # (G, L, B, K)
+            eps = self._eps_z[:, None, : z.shape[-1]]
+            z = torch.addcmul(z, q_z.scale[:, None], eps)  # (G, L, B, K)
         flat = z.flatten(1, 2)
         mean = self.scale * affine(flat, q_w.mean).view(*z.shape[:3], -1)  # (G, L, B, C)
         if not q_w.stochastic:
@@ -203,8 +216,7 @@ class Predictor:
         for eps in self._eps_w.view(self.model.settings.predict_w, -1, 1, mean.shape[-1]):
             yield torch.addcmul(mean, spread, eps[: mean.shape[1]])
 
-    def _value_block(self, q_z: Posterior, task: Tensor) -> tuple[Tensor, Tensor]:
-        q_w = self.q_w.at(task)
+    def _value_block(self, q_z: Posterior, q_w: Posterior) -> tuple[Tensor, Tensor]:
         if self.mode == "monte-carlo" and (q_z.stochastic or q_w.stochastic):
             draws = torch.stack(list(self._logit_draws(q_z, q_w))).squeeze(-1)  # (M, G, L, B)
             return draws.mean((0, 2)), draws.var((0, 2), unbiased=False)

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from vmtl._utils.types import Array
 from vmtl.inference.prediction import Predictor
@@ -100,11 +101,11 @@ def make_pools(predictor: Predictor, x: Array, task: Array, seed: int) -> Pools:
 def _moments(predictor: Predictor, x: Array, task: Array) -> tuple[Tensor, Tensor, Tensor]:
     """[z; 1] (n, K + 1), the variance of the logits, and the part of it that comes from w alone: (n, C) each."""
     outputs = predictor.q_w.mean.shape[1]
-    z = torch.ones(len(x), predictor.model.encoder.latent_dim + 1, dtype=torch.float64)
+    z = F.pad(torch.zeros(len(x), predictor.model.encoder.latent_dim, dtype=torch.float64), (0, 1), value=1.0)
     variance, own = (torch.empty(len(x), outputs, dtype=torch.float64) for _ in range(2))
-    for rows, place, block, cell_task in predictor._blocks(x, task):
-        q_z, q_w = predictor.model.encoder(block, cell_task), predictor.q_w.at(cell_task)
-        z[rows, :-1] = q_z.mean.flatten(0, 1)[place].double().cpu()
+    for rows, place, q_z, q_w in predictor._blocks(x, task):
+        known = q_z.mean.flatten(0, 1)[place].double().cpu()
+        z[rows, : known.shape[1]] = known
         moments = logit_moments(q_z, q_w).variance, logit_moments(Delta(q_z.mean), q_w).variance
         for kept, value in zip((variance, own), moments, strict=True):
             kept[rows] = (predictor.scale.square() * value).flatten(0, 1)[place].double().cpu()

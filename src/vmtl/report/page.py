@@ -112,8 +112,10 @@ def _cards(model: BaseMultiTask, evidence: Evidence, helped: Section | None, con
         worst = (min if evidence.p is not None else max)(values.values())
         weakest = [evidence.tasks[t] for t, value in values.items() if value == worst]
         cards.append(("weakest task" if len(weakest) == 1 else "weakest tasks", f"{worst:.3f}", first_few(weakest)))
-    if evidence.p is not None:
-        scores = evidence.scores(np.arange(len(evidence.y)))
+    scores = evidence.scores(np.arange(len(evidence.y)))
+    if evidence.p is None:
+        cards.append(("R²", f"{scores['r2']:.3f}", f"mean absolute error {scores['mae']:.3f}"))
+    else:
         if np.isfinite(scores["auc"]):
             cards.append(("AUC", f"{scores['auc']:.3f}", f"balanced accuracy {scores['balanced_accuracy']:.3f}"))
         cards.append(("calibration error", f"{scores['ece']:.3f}", f"a perfect model: {scores['ece_perfect']:.3f}"))

@@ -14,6 +14,7 @@ from helpers.forms import some_in_the_short_form
 from helpers.report_models import Case
 from vmtl import MultiTaskRegressor
 from vmtl.datasets import load_digits_domains, load_rotated_digits, load_school
+from vmtl.estimators.mixins.folds import fold_numbers
 
 #: What left-out rows may overrate themselves by: kernel and scales were chosen with them (docs/uncertainty.md).
 OPTIMISM = 0.04
@@ -38,6 +39,16 @@ def test_coverage_holds_for_tasks_of_ten_rows(load: object) -> None:
 def test_coverage_holds_over_more_splits(load: object, rows: int, coverage: float) -> None:
     """``benchmarks/guarantees.py`` measures twenty."""
     check_coverage([covered_share(load(), rows, seed, coverage)[0] for seed in range(8)], coverage)  # type: ignore[operator]
+
+
+@pytest.mark.slow
+def test_whole_fits_without_a_fold_hold_what_left_out_rows_overrate() -> None:
+    """40 rows of ten classes: kernel and scales are chosen with the rows that are left out for free."""
+    free, folds = (
+        np.mean([covered_share(load_digits_domains(), 10, seed, 0.9, n)[0] for seed in range(6)]) for n in (None, 8)
+    )
+    assert free < folds
+    assert 0.87 < folds < 0.97
 
 
 @pytest.mark.slow
@@ -105,6 +116,51 @@ def test_rows_of_an_own_choice_take_the_place_of_left_out_rows(real_case: Case, 
         else:
             inside = guaranteed.to_numpy()[np.arange(75), np.searchsorted(case.model.classes_, case.test.y[rest])]
         assert inside.mean() >= 0.8 - 3 * (0.8 * 0.2 / 75) ** 0.5 - 0.05  # 25 rows per task know 80 % to 5 points
+
+
+def test_folds_give_scores_to_any_method_and_change_no_prediction(
+    real_case: Case, class_case: Case, tmp_path: Path
+) -> None:
+    for case, ask in ((real_case, "predict_interval"), (class_case, "predict_set")):
+        model = type(case.model)(method="bmtl", preset="paper", max_steps=20, random_state=0)
+        X, y, tasks = pd.DataFrame(case.train.X), case.train.y, case.train.tasks
+        model.fit(X, y, tasks=tasks)
+        before = model.predict(case.test.X, tasks=case.test.tasks)
+        assert model.cross_calibrate(X, y, tasks=tasks, folds=3) is model
+        np.testing.assert_array_equal(model.predict(case.test.X, tasks=case.test.tasks), before)
+        model.save(tmp_path / "model.vmtl")
+        again = type(model).load(tmp_path / "model.vmtl")
+        one, other = (getattr(m, ask)(case.test.X, tasks=case.test.tasks, coverage=0.8) for m in (model, again))
+        pd.testing.assert_frame_equal(one, other)
+        scores = model._fitted.left_out
+        assert scores is not None
+        assert len(scores.score) == len(y)
+
+
+def test_a_class_that_a_fold_never_saw_is_as_strange_as_can_be(class_case: Case) -> None:
+    y = class_case.train.y.astype(object).copy()
+    y[0] = "once"
+    model = type(class_case.model)("bmtl", preset="paper", max_steps=5, random_state=0)
+    model.fit(class_case.train.X, y, tasks=class_case.train.tasks)
+    model.cross_calibrate(class_case.train.X, y, tasks=class_case.train.tasks, folds=2)
+    scores = model._fitted.left_out
+    assert scores is not None
+    assert float(scores.score[0]) == float(scores.score.max()) == 1.0
+
+
+@pytest.mark.parametrize("folds", [0, 1, 2.5, 10_000, "many"])
+def test_folds_that_cannot_be_are_one_sentence(real_case: Case, folds: object) -> None:
+    case, before = real_case, real_case.model._fitted
+    with pytest.raises(ValueError, match="give a number from 2 to 60, the number of rows"):
+        case.model.cross_calibrate(case.train.X, case.train.y, tasks=case.train.tasks, folds=folds)
+    assert case.model._fitted is before
+
+
+def test_every_task_is_spread_over_the_folds() -> None:
+    codes = np.repeat([0, 1, 2], [5, 1, 8])
+    numbers = fold_numbers(codes, 4, 0)
+    assert np.bincount(numbers).tolist() == [4, 4, 3, 3]
+    assert sorted(np.unique(numbers[codes == 0], return_counts=True)[1].tolist()) == [1, 1, 1, 2]
 
 
 def test_an_unknown_task_has_the_scores_of_all(real_case: Case) -> None:

@@ -19,6 +19,14 @@ def check_engine(table: Path, engine: str | None, workers: int | None, address: 
         raise ValueError(f"{table} is no folder; --engine, --workers and --address are for folders of Parquet files.")
 
 
+def check_not_given(checkpoint: Path | None, folds: int | None) -> None:
+    """What a fit of a folder has no use for."""
+    if checkpoint is not None:
+        raise ValueError("A fit of a folder takes no steps that could be continued; leave out --checkpoint.")
+    if folds is not None:
+        raise ValueError("A folder has rows enough without further fits; leave out --folds.")
+
+
 def has_classes(folder: Path, target: str, kind: str) -> bool:
     """Whether the target of a folder is to be classified: ``kind`` says so, or text, booleans or few whole numbers."""
     import numpy as np

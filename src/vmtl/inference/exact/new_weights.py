@@ -39,33 +39,37 @@ LEAST_VARIANCE = 1e-9
 
 @dataclass(frozen=True)
 class Sources:
-    """From whom a task's weights are expected: c of the slopes and of the level, and v of both, in units of s^2."""
+    """From whom a task's weights are expected: c and v of every weight of [z; 1], v in units of s^2."""
 
-    slopes: Tensor  # (T,)
-    levels: Tensor  # (T,)
-    slope_variance: float
-    level_variance: float
+    shares: Tensor  # (T, K + 1) c
+    variance: Tensor  # (K + 1,) v
 
     @classmethod
-    def of_new(cls, covariance: TaskCovariance, prior: OutputPrior) -> Sources:
-        """Of the last task of B = ``covariance`` (T + 1, T + 1), given all others."""
-        n_tasks = covariance.n_tasks - 1
-        table = covariance.between(torch.arange(n_tasks + 1))
-        row = table[-1, :-1]  # (T,) b
-        slopes = torch.cholesky_solve(row[:, None], cholesky(table[:-1, :-1]))[:, 0]
+    def of_new(cls, covariance: TaskCovariance, prior: OutputPrior, knows: Tensor) -> Sources:
+        """Of the last task of B = ``covariance`` (T + 1, T + 1), given all others.
+
+        ``knows`` (T, K): who has a weight for which feature. Those who have none say nothing about it.
+        """
+        n_tasks, size = knows.shape
+        last = F.one_hot(torch.tensor(n_tasks), n_tasks + 1).double()
+        row = covariance.apply(last)[:-1]  # (T,) b
+        shares, variance = torch.zeros(n_tasks, size + 1, dtype=row.dtype), torch.ones(size + 1, dtype=row.dtype)
+        stages, stage = knows.unique(dim=1, return_inverse=True)
+        for number, who in enumerate(stages.T):
+            some, features = who.nonzero().flatten(), (stage == number).nonzero().flatten()
+            c = covariance.take(some).solve(row[some])
+            shares[some[:, None], features] = c[:, None]
+            variance[features] = max(1 - float(row[some] @ c), LEAST_VARIANCE)
         shared, own = (level / prior.scale for level in (prior.shared_level, prior.task_level))
         level = shared**2 / (own**2 + n_tasks * shared**2)
-        return cls(
-            slopes,
-            torch.full_like(row, level),
-            max(1 - float(row @ slopes), LEAST_VARIANCE),
-            own**2 + shared**2 * (1 - n_tasks * level),
-        )
+        shares[:, -1], variance[-1] = level, own**2 + shared**2 * (1 - n_tasks * level)
+        return cls(shares, variance)
 
     @classmethod
-    def of_known(cls, task: int, n_tasks: int) -> Sources:
+    def of_known(cls, task: int, n_tasks: int, size: int) -> Sources:
+        """Of a task that is known itself; ``size`` = K."""
         itself = F.one_hot(torch.tensor(task), n_tasks).double()
-        return cls(itself, itself, 0.0, 0.0)
+        return cls(itself[:, None].expand(-1, size + 1), torch.zeros(size + 1, dtype=torch.float64))
 
 
 @dataclass(frozen=True)
@@ -78,12 +82,8 @@ class ExpectedWeights:
     @classmethod
     def of(cls, sources: Sources, weights: Tensor, posterior: WeightPosterior, scale: float) -> ExpectedWeights:
         """``weights`` = the known tasks' (T, C, K + 1); ``scale`` = s."""
-        size = weights.shape[-1] - 1
-        by_weight = torch.cat([sources.slopes[:, None].expand(-1, size), sources.levels[:, None]], 1)  # (T, K + 1) c
-        variance = posterior.variance_of(by_weight)
-        variance[:-1] += sources.slope_variance
-        variance[-1] += sources.level_variance
-        return cls(torch.einsum("tk,tck->ck", by_weight, weights), scale**2 * variance)
+        variance = posterior.variance_of(sources.shares) + sources.variance
+        return cls(torch.einsum("tk,tck->ck", sources.shares, weights), scale**2 * variance)
 
 
 @dataclass(frozen=True)

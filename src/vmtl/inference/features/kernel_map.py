@@ -33,6 +33,9 @@ class KernelMap(FeatureMap):
     b = ``offset`` (G, 1, K). The features h are centred on the landmarks, with mean squared norm scale^2 and
     dimensions by falling variance. There is one group, or one per task.
 
+    A map that has grown (``vmtl.inference.features.longer_map``) has ``stages`` (S, 2): how many landmarks and features
+    it had before and after each time.
+
     The constructor gives a map of these shapes that sends everything to 0, for stored tensors to be loaded into;
     ``learn`` gives the map of some rows.
     """
@@ -42,15 +45,19 @@ class KernelMap(FeatureMap):
     coefficient: Tensor
     projection: Tensor
     offset: Tensor
+    stages: Tensor | None
 
-    def __init__(self, groups: int, landmarks: int, size_in: int, size_out: int) -> None:
+    def __init__(
+        self, groups: int, landmarks: int, size_in: int, size_out: int, *, view_rows: int | None = None, stages: int = 0
+    ) -> None:
         super().__init__()
-        self.views = Views(groups, landmarks, size_in)
+        self.views = Views(groups, landmarks if view_rows is None else view_rows, size_in)
         self.register_buffer("landmarks", torch.zeros(groups, landmarks, size_in))
         self.register_buffer("weight", torch.zeros(groups, landmarks))
         self.register_buffer("coefficient", torch.zeros(groups, len(CANDIDATES)))
         self.register_buffer("projection", torch.zeros(groups, landmarks, size_out))
         self.register_buffer("offset", torch.zeros(groups, 1, size_out))
+        self.register_buffer("stages", torch.zeros(stages, 2, dtype=torch.long) if stages else None)
 
     @classmethod
     def learn(
@@ -95,6 +102,10 @@ class KernelMap(FeatureMap):
         return stacked
 
     def forward(self, x: Tensor, task: Tensor | None = None) -> Tensor:
+        return self.kernel(x, task) @ pick(self.projection, task) + pick(self.offset, task)
+
+    def kernel(self, x: Tensor, task: Tensor | None = None) -> Tensor:
+        """k(x, Z), not centred: (T, N, m)."""
         coefficient = pick(self.coefficient, task)  # (V,) or (T, V)
         used = self.coefficient.ne(0).any(0).nonzero().flatten().tolist()
 
@@ -104,7 +115,7 @@ class KernelMap(FeatureMap):
         total = x.new_zeros(*x.shape[:-1], self.landmarks.shape[1])  # (T, N, m)
         for v, kernel in zip(used, evaluate_kernels(view_pair, used), strict=True):
             total = torch.addcmul(total, coefficient[..., v].reshape(-1, *[1] * (x.dim() - 1)), kernel)
-        return total @ pick(self.projection, task) + pick(self.offset, task)
+        return total
 
     def kernel_shares(self) -> Tensor:
         """(V,) the shares that the mixture was learned with, of all groups alike; they sum to 1."""

@@ -61,13 +61,16 @@ def from_tensors(tensors: dict[str, Tensor]) -> FeatureMap:
     """The map that has these buffers, as this version or an earlier one has stored them."""
     if "landmarks" in tensors:
         tensors = _as_stored_now(tensors)
+        sizes = {"view_rows": tensors["views.values"].shape[-1], "stages": len(tensors.get("stages", ()))}
         groups, landmarks, size_in = tensors["landmarks"].shape
-        make: Callable[[], FeatureMap] = partial(KernelMap, groups, landmarks, size_in, tensors["projection"].shape[-1])
+        size_out = tensors["projection"].shape[-1]
+        make: Callable[[], FeatureMap] = partial(KernelMap, groups, landmarks, size_in, size_out, **sizes)
     else:
         make = partial(ScaledMap, len(tensors["mean"]))
     check_fits(make, tensors)
     feature_map = make()
-    feature_map.to(next(iter(tensors.values())).dtype).load_state_dict(tensors)
+    feature_map.to(next(value.dtype for value in tensors.values() if value.is_floating_point()))
+    feature_map.load_state_dict(tensors)
     return feature_map
 
 

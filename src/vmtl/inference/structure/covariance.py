@@ -10,10 +10,14 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from vmtl._utils.cholesky import cholesky
+
 #: Most tasks whose covariance is a table of all pairs.
 MAX_DENSE = 300
 #: Squared length of a factor's column that does not count; B has 1 on its diagonal.
 SHORTEST = 1e-3
+#: What a task of many shares with nobody, at least: the inverse of B divides by it.
+LEAST_OWN = 1e-6
 
 
 class TaskCovariance(Protocol):
@@ -37,6 +41,12 @@ class TaskCovariance(Protocol):
 
     def with_task(self, row: Tensor) -> TaskCovariance:
         """B of one more task, with the correlations ``row`` (T,)."""
+
+    def take(self, tasks: Tensor) -> TaskCovariance:
+        """B of some tasks (S,)."""
+
+    def solve(self, values: Tensor) -> Tensor:
+        """B^-1 times values (T,)."""
 
     def root(self, values: Tensor) -> Tensor:
         """L times values (R, ...), where L L' = B: (T, ...)."""
@@ -70,6 +80,12 @@ class DenseCovariance:
     def with_task(self, row: Tensor) -> DenseCovariance:
         column = torch.cat([row, row.new_ones(1)])[:, None]
         return DenseCovariance(torch.cat([torch.cat([self.matrix, row[None]]), column], 1))
+
+    def take(self, tasks: Tensor) -> DenseCovariance:
+        return DenseCovariance(self.matrix[tasks][:, tasks])
+
+    def solve(self, values: Tensor) -> Tensor:
+        return torch.cholesky_solve(values[:, None], cholesky(self.matrix))[:, 0]
 
     def apply(self, values: Tensor) -> Tensor:
         return _times(self.matrix, values)
@@ -128,6 +144,16 @@ class LowRankCovariance:
         """With the row of Phi that comes nearest to these correlations, in the space that all tasks share."""
         nearest = torch.linalg.lstsq(self.factor, row[:, None]).solution[:, 0]
         return LowRankCovariance(torch.cat([self.factor, (nearest / nearest.norm().clamp_min(1.0))[None]]))
+
+    def take(self, tasks: Tensor) -> LowRankCovariance:
+        return LowRankCovariance(self.factor[tasks])
+
+    def solve(self, values: Tensor) -> Tensor:
+        """By Woodbury's formula: D^-1 - D^-1 Phi (I + Phi' D^-1 Phi)^-1 Phi' D^-1."""
+        own = self.own.clamp_min(LEAST_OWN)
+        scaled = self.factor / own[:, None]
+        inner = torch.eye(self.factor.shape[1], dtype=self.factor.dtype) + self.factor.T @ scaled
+        return values / own - scaled @ torch.cholesky_solve((scaled.T @ values)[:, None], cholesky(inner))[:, 0]
 
     def apply(self, values: Tensor) -> Tensor:
         return _times(self.factor, _times(self.factor.T, values)) + _each(self.own, values)

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
 from vmtl.inference.structure.class_means import ClassCells, ClassMeans
@@ -48,6 +49,10 @@ class ExactEvidence:
     told: Tensor  # (T, K + 1) what the rows of each task tell about each weight of [z; 1]
     errors: Tensor  # (T, 2) sum of squared left-out errors and number of rows, of a regression
 
+    def with_features(self, more: int) -> ExactEvidence:
+        """The same with so many features more, of which nothing is known."""
+        return replace(self, told=torch.cat([F.pad(self.told[:, :-1], (0, more)), self.told[:, -1:]], 1))
+
     def append(self, told: Tensor, errors: Tensor) -> ExactEvidence:
         """The same with one more task: (K + 1,), (2,)."""
         return replace(self, told=torch.cat([self.told, told[None]]), errors=torch.cat([self.errors, errors[None]]))
@@ -76,6 +81,11 @@ class KnownTasks:
         cells = ClassCells.of(rows)
         scale = torch.tensor(cells.target_scale, dtype=torch.float64)
         return cls(cells.class_means(rows.x.double()), scale)
+
+    def with_features(self, more: int) -> KnownTasks:
+        """The same with so many features more, which are 0 in all rows so far."""
+        classes = replace(self.classes, means=F.pad(self.classes.means, (0, more)))
+        return replace(self, classes=classes, exact=None if self.exact is None else self.exact.with_features(more))
 
     def class_means(self, rows: Rows) -> ClassMeans:
         """The same of the rows of one further task."""

@@ -6,13 +6,17 @@ import torch
 from torch import Tensor
 
 from vmtl._utils.cholesky import cholesky
-from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance, TaskCovariance, alike
+from vmtl.inference.structure.covariance import (
+    LEAST_OWN,
+    DenseCovariance,
+    LowRankCovariance,
+    TaskCovariance,
+    alike,
+)
 from vmtl.model.mixing import MAX_TASKS, TaskStructure
 
 #: v_t at least, in units of the prior variance.
 LEAST_VARIANCE = 1e-3
-#: What a task of many shares with nobody, at least: the inverse of B divides by it.
-LEAST_OWN = 1e-6
 #: Tasks whose weights are looked at together, where there is no table of them.
 PART_TASKS = 500
 

@@ -37,20 +37,41 @@ class Surroundings:
     unit: Tensor  # () the variance within classes, in which squared distances are measured
 
     @cached_property
-    def among(self) -> Tensor:
-        """(T, T) squared distances of the known tasks, noise taken out but not shrunk."""
-        return (self.known.distances(self.known) / self.unit).fill_diagonal_(0)
+    def axes(self) -> Tensor:
+        """(T, Q) v."""
+        return self.points / self.length
+
+    @cached_property
+    def length(self) -> Tensor:
+        """(Q,) a."""
+        length: Tensor = self.points.norm(dim=0)
+        return length.clamp_min(1e-12)
+
+    @cached_property
+    def among(self) -> tuple[Tensor, Tensor]:
+        """(T,) r and (Q,) l, by the squared distances of the known tasks, noise taken out but not shrunk.
+
+        Where every task has one mean x_t, D_ti = n_t + n_i - 2 x_t x_i off the diagonal, n_t = |x_t|^2 - noise_t, and
+        no table of all pairs is needed.
+        """
+        if self.known.counts.shape[1] > 1:
+            table = (self.known.distances(self.known) / self.unit).fill_diagonal_(0)
+            mean, spread = table.mean(-1), -0.5 * ((self.axes.T @ table) * self.axes.T).sum(-1)
+        else:
+            x = self.known.means[:, 0] / self.unit.sqrt()  # (T, K)
+            noise = self.known.variance / self.known.counts[:, 0].clamp_min(1e-12) / self.unit
+            norm = x.square().sum(-1) - noise
+            mean = norm + norm.mean() - 2 * x @ x.mean(0) + 2 * noise / len(x)
+            spread = (x.T @ self.axes).square().sum(0) - (norm @ self.axes) * self.axes.sum(0)
+            spread = spread - noise @ self.axes.square()
+        return mean, torch.maximum(spread, self.length.square())
 
     def place(self, new: ClassMeans) -> Tensor:
         """(T + 1, Q or Q + 1) the points with the newcomer as the last."""
         distance = new.distances(self.known)[0] / self.unit  # (T,) d
-        mean = self.among.mean(-1)  # r
-        length = self.points.norm(dim=0).clamp_min(1e-12)  # (Q,) a
-        axes = self.points / length  # (T, Q) v
-        eigenvalue = -0.5 * ((axes.T @ self.among) * axes.T).sum(-1)  # (Q,) l; axes are centred
-        eigenvalue = torch.maximum(eigenvalue, length.square())
-        inner = axes.T @ (mean - distance) / 2
-        along = inner * length / eigenvalue
+        mean, eigenvalue = self.among
+        inner = self.axes.T @ (mean - distance) / 2
+        along = inner * self.length / eigenvalue
         beyond = float(distance.mean() - mean.mean() / 2 - (inner.square() / eigenvalue).sum())
         edge = self.edge * self._noise_ratio(new)
         points = torch.cat([self.points, along[None]])

@@ -78,7 +78,12 @@ def draw_map(
     ax.imshow(image, interpolation="nearest", aspect="auto" if len(rows) > MOST_NUMBERED else "equal")
     every = -(-len(rows) // 25)
     ax.set_yticks(range(0, len(rows), every), rows[::every])
-    ax.set_xticks(range(0, len(columns), every), columns[::every], rotation=45, ha="right", rotation_mode="anchor")
+    turned = (
+        {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        if len(columns) <= MOST_NUMBERED
+        else {"rotation": 90}
+    )
+    ax.set_xticks(range(0, len(columns), every), columns[::every], **turned)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     if len(rows) <= MOST_NUMBERED:
@@ -111,7 +116,7 @@ def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18) -
         _draw_arrow(ax, place[arrow.teacher], place[arrow.learner], strength)
     for name, (x, y) in place.items():
         ax.plot(x, y, "o", ms=9, color=INK)
-        side = "center" if abs(x) < 0.3 else "left" if x > 0 else "right"
+        side = "center" if abs(x) < min(0.3, 2 / len(place) ** 1.5) else "left" if x > 0 else "right"
         ax.text(1.13 * x, 1.16 * y, wrapped(name), ha=side, va="center", fontsize=10)
     ax.set(xlim=(-2.2, 2.2), ylim=(-1.3, 1.3), aspect="equal")
     ax.axis("off")
@@ -167,32 +172,41 @@ def plot_positions(positions: pd.DataFrame, ax: Axes | None = None) -> Axes:
     kept = np.asarray(positions, dtype=float)[:, :2]
     points[:, : kept.shape[1]] = kept
     ax.plot(*points.T, "o", ms=7, color=ACCENT)
-    if len(positions) <= MOST_NAMED:
-        _name_points(ax, [short(name, 14) for name in positions.index], points, on_a_line=kept.shape[1] < 2)
     ax.margins(0.16)
     ax.set_xlabel("first axis, in deviations within classes")
     ax.grid(color=LINE)
     if kept.shape[1] > 1:
         ax.set(ylabel="second axis", aspect="equal", adjustable="datalim")
+        ax.apply_aspect()
     else:
         ax.set(ylim=(-1, 1), yticks=[])
+    if len(positions) <= MOST_NAMED:
+        _name_points(ax, [short(name, 14) for name in positions.index], points, on_a_line=kept.shape[1] < 2)
     return ax
 
 
 def _name_points(ax: Axes, names: Sequence[str], points: Array, on_a_line: bool) -> None:
-    """Names above their points; on a line they climb in turns, above and below, so that neighbours do not collide."""
-    turns = (1, -1, 2.6, -2.6) if on_a_line else (1,)
+    """Names above their points, or below; one that would cover another is left out.
+
+    On a line they climb in turns, above and below, so that neighbours do not collide.
+    """
+    turns = (1, -1, 2.6, -2.6)
+    places = ax.transData.transform(points) / ax.figure.dpi * 72  # in points of type, about
+    taken: list[tuple[float, float, float]] = []
     for rank, k in enumerate(np.argsort(points[:, 0], kind="stable")):
-        turn = turns[rank % len(turns)]
-        ax.annotate(
-            names[k],
-            points[k],
-            xytext=(0, 8 * turn),
-            textcoords="offset points",
-            ha="center",
-            va="bottom" if turn > 0 else "top",
-            fontsize=9,
-        )
+        tried = (turns[rank % len(turns)],) if on_a_line else turns[:2]
+        for turn in tried:
+            x, y, half = float(places[k, 0]), float(places[k, 1]) + 12 * turn, 2.6 * len(names[k])
+            if on_a_line or not any(abs(x - u) < half + w and abs(y - v) < 11 for u, v, w in taken):
+                taken.append((x, y, half))
+                _name_point(ax, names[k], points[k], turn)
+                break
+
+
+def _name_point(ax: Axes, name: str, point: Array, turn: float) -> None:
+    side = "bottom" if turn > 0 else "top"
+    offset = (0, 8 * turn)
+    ax.annotate(name, (point[0], point[1]), xytext=offset, textcoords="offset points", ha="center", va=side, fontsize=9)
 
 
 def plot_sharing(sharing: pd.Series, interval: pd.DataFrame | None = None, ax: Axes | None = None) -> Axes:

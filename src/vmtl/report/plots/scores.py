@@ -38,7 +38,7 @@ def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None
     """
     others = others or {}
     tasks = evidence.present[:MOST_IN_FIGURE]
-    ax = axes(ax, 1.1 + 0.42 * len(tasks))
+    ax = axes(ax, 1.1 + (0.42 if others else 0.27) * len(tasks))
     ax.plot([], [], "o", ms=5, color=ACCENT, label="this model")
     labelled: set[str] = set()
     for place, t in enumerate(tasks):

@@ -179,10 +179,16 @@ def _whole(table, records, half: str) -> str:  # type: ignore[no-untyped-def]
             f"### Regression: {n_reals} sets of the {half} half\n",
             tables.regression(table),
             _splits(table),
-            f"One thread. {table['date'].max()}, {used}.\n",
+            f"One thread. {_slowest(table)} {table['date'].max()}, {used}.\n",
             _copied(records),
         ]
     )
+
+
+def _slowest(table) -> str:  # type: ignore[no-untyped-def]
+    """A sentence on the longest fit: none was cut short."""
+    one = table.loc[table["cpu_seconds"].idxmax()]
+    return f"The slowest fit took {one['cpu_seconds']:.0f} seconds ({PEERS[one['peer']].title}; {one['set']})."
 
 
 def _copied(records) -> str:  # type: ignore[no-untyped-def]

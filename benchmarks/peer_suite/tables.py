@@ -66,7 +66,9 @@ def brief(table: pd.DataFrame) -> str:
     whoever else is ahead of the default in either kind. The seconds are those of classification and of regression."""
     nll, rmse = means(table, "nll", CLASSES), means(table, "rmse", REALS)
     of_classes, of_reals = ranks(nll).mean(), ranks(rmse).mean()
-    seconds = [means(table, "cpu_seconds", kinds).median() for kinds in (CLASSES, REALS)]
+    seconds = [
+        _complete(means(table, "cpu_seconds", kinds), like).median() for kinds, like in ((CLASSES, nll), (REALS, rmse))
+    ]
     columns = (
         ("rank, classification", of_classes, "{:.1f}"),
         ("first", (ranks(nll) == 1).sum(), "{:.0f}"),

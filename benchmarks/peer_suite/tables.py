@@ -175,7 +175,8 @@ def _common(values: pd.DataFrame) -> pd.DataFrame:
 
 def _complete(values: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     """Only peers with a value wherever ``like`` has one: a record may lack what an earlier page did not keep."""
-    return values[[peer for peer in values if (values[peer].notna() == like[peer].notna()).all()]]
+    same = values.notna() == like.reindex_like(values).notna()
+    return values.loc[:, same.all()]
 
 
 def _share_right(coverage: pd.DataFrame) -> pd.Series:

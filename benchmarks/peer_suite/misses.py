@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from peer_suite.summary import FLOOR, US, means
@@ -13,25 +15,29 @@ EVEN = 1.0
 
 
 def misses(table: pd.DataFrame) -> str:
-    """Both kinds: a sentence on who is ahead how often, and one line per set that the default does not win."""
-    parts = []
-    for kinds, metric, word in ((CLASSES, "nll", "likelihood"), (REALS, "rmse", "RMSE")):
-        values = means(table, metric, kinds)
-        if US in values and values[US].notna().any():
-            parts += [_who(values, word), _where(values.dropna(subset=US), word)]
-    return "\n".join(parts) or "Nothing has been measured yet.\n"
+    """How often each peer is ahead; for both kinds, one line per set that the default does not win."""
+    values = {
+        word: means(table, metric, kinds)
+        for kinds, metric, word in ((CLASSES, "nll", "likelihood"), (REALS, "rmse", "RMSE"))
+    }
+    values = {word: of.dropna(subset=US) for word, of in values.items() if US in of and of[US].notna().any()}
+    if not values:
+        return "Nothing has been measured yet.\n"
+    return "\n".join([_who(values), *(_where(of, word) for word, of in values.items())])
 
 
-def _who(values: pd.DataFrame, word: str) -> str:
-    """Peers by the share of sets on which they are ahead."""
-    counts = {}
-    for peer in values.columns.drop([US, FLOOR], errors="ignore"):
-        both = values[[US, peer]].dropna()
-        if len(both):
-            counts[peer] = (int((both[peer] < both[US]).sum()), len(both))
-    order = sorted(counts, key=lambda peer: counts[peer][0] / counts[peer][1], reverse=True)
-    told = ", ".join(f"{PEERS[peer].title} {counts[peer][0]} of {counts[peer][1]}" for peer in order)
-    return f"Sets on which a tool has a better {word} than the default: {told}.\n"
+def _who(values: Mapping[str, pd.DataFrame]) -> str:
+    """Peers by the share of sets on which they are ahead, of both kinds together."""
+    ahead = {word: of.drop(columns=[US, FLOOR], errors="ignore").lt(of[US], axis=0) for word, of in values.items()}
+    wins = pd.DataFrame({word: of.sum() for word, of in ahead.items()}).fillna(0).astype(int)
+    sets = pd.DataFrame({word: values[word][list(of)].count() for word, of in ahead.items()}).fillna(0).astype(int)
+    order = (wins.sum(axis=1) / sets.sum(axis=1)).sort_values(ascending=False, kind="stable").index
+    rows = [
+        [PEERS[str(peer)].title, *(f"{wins.loc[peer, word]} of {sets.loc[peer, word]}" for word in values)]
+        for peer in order
+    ]
+    told = "Sets on which a tool is better than the default, of those that both have:\n"
+    return told + "\n" + markdown(["tool", *(f"better {word}" for word in values)], rows)
 
 
 def _where(values: pd.DataFrame, word: str) -> str:

@@ -45,10 +45,14 @@ class Unsuitable(ValueError):
 
 
 class Peer(ABC):
-    """One tool. ``revision`` goes up when its code changes such that results do: records are then made anew."""
+    """One tool. ``revision`` goes up when its code changes such that results do: records are then made anew.
+
+    ``short`` is the head of a narrow column, where the title is too long for one.
+    """
 
     key: ClassVar[str]
     title: ClassVar[str]
+    short: ClassVar[str] = ""
     packages: ClassVar[tuple[str, ...]] = ()
     kinds: ClassVar[tuple[str, ...]] = KINDS
     halves: ClassVar[tuple[str, ...]] = (*HALVES, DIGITS)

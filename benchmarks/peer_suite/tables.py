@@ -12,8 +12,8 @@ from peer_suite.summary import FLOOR, RIGHT_COVERAGE, US, Goal, means, ranks
 from peer_suite.tools import PEERS
 
 CLASSES, REALS = ("binary", "multi-class"), ("regression",)
-#: Lines of the brief table: the default and the peers that come next.
-BRIEF = 6
+#: What most people would try: shown wherever there is no room for all.
+USUAL = ("pooled", "dummies", "lme4", "forest", "lightgbm", "catboost", "svm_task", "gp", "realmlp", "tabpfn")
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -62,11 +62,13 @@ def regression(table: pd.DataFrame) -> str:
 
 
 def brief(table: pd.DataFrame) -> str:
-    """Both kinds in one table, in the order of the mean of both ranks: the default, whoever is ahead of it in either
-    kind, and the next best up to six lines. The seconds are those of classification and of regression."""
+    """Both kinds in one table, in the order of the mean of both ranks: the default, what most people would try, and
+    whoever else is ahead of the default in either kind. The seconds are those of classification and of regression."""
     nll, rmse = means(table, "nll", CLASSES), means(table, "rmse", REALS)
     of_classes, of_reals = ranks(nll).mean(), ranks(rmse).mean()
-    seconds = [means(table, "cpu_seconds", kinds).median() for kinds in (CLASSES, REALS)]
+    seconds = [
+        _complete(means(table, "cpu_seconds", kinds), like).median() for kinds, like in ((CLASSES, nll), (REALS, rmse))
+    ]
     columns = (
         ("rank, classification", of_classes, "{:.1f}"),
         ("first", (ranks(nll) == 1).sum(), "{:.0f}"),
@@ -77,9 +79,8 @@ def brief(table: pd.DataFrame) -> str:
     )
     order = pd.concat([of_classes, of_reals], axis=1).mean(axis=1).sort_values().index
     ahead = [peer for peer in order if any(_is_ahead(of, peer) for of in (of_classes, of_reals))]
-    shown = list(dict.fromkeys([US, *ahead, *order]))[: max(BRIEF, 1 + len(ahead))]
     rows = []
-    for peer in (peer for peer in order if peer in shown):
+    for peer in (peer for peer in order if peer in (US, *USUAL, *ahead)):
         cells = [_cell(series.get(peer), form) for _, series, form in columns]
         rows.append([_title(peer), *cells, " / ".join(_cell(of.get(peer), "{:.1f}") for of in seconds)])
     return markdown(["", *(name for name, *_ in columns), "seconds"], rows)
@@ -90,19 +91,26 @@ def _is_ahead(of_kind: pd.Series, peer: str) -> bool:
     return bool(of_kind.get(peer, np.inf) < of_kind.get(US, -np.inf))
 
 
-def per_set(table: pd.DataFrame, metric: str, kinds: Sequence[str], best: str | None = "lowest") -> str:
-    """One line per set, the best in bold: the lowest, the highest or none."""
+def per_set(
+    table: pd.DataFrame, metric: str, kinds: Sequence[str], best: str | None = "lowest", usual: bool = False
+) -> str:
+    """One line per set, the best in bold: the lowest, the highest or none.
+
+    With ``usual``, only the default and what most people would try have a column, and the last one names the best of
+    the others.
+    """
     values = means(table, metric, kinds)
     place = ranks(values, best == "highest") if best else pd.DataFrame(index=values.index)
+    shown = [peer for peer in values if not usual or peer in (US, *USUAL)]
+    others = values.columns.drop([*shown, FLOOR], errors="ignore") if usual and best else []
     rows = []
     for name, row in values.iterrows():
         one = find_set(str(name))
-        cells = [
-            "–" if np.isnan(value) else f"**{value:.3g}**" if place.loc[name].get(peer) == 1 else f"{value:.3g}"
-            for peer, value in row.items()
-        ]
-        rows.append([str(name), f"{one.tasks} x {one.rows}", *cells])
-    return markdown(["set", "tasks x rows", *values.columns], rows)
+        cells = {peer: _number(row[peer], place.loc[name].get(peer) == 1) for peer in values}
+        rest = sorted(row[others].dropna().items(), key=lambda pair: pair[1], reverse=best == "highest")
+        last = [f"{_short(rest[0][0])} {cells[rest[0][0]]}" if rest else "–"] if len(others) else []
+        rows.append([str(name), f"{one.tasks} x {one.rows}", *(cells[peer] for peer in shown), *last])
+    return markdown(["set", "tasks x rows", *map(_short, shown), *(["best other"] if len(others) else [])], rows)
 
 
 def digits(table: pd.DataFrame) -> str:
@@ -146,6 +154,16 @@ def _title(peer: str) -> str:
     return f"**{title}**" if peer == US else title
 
 
+def _short(peer: str) -> str:
+    """The head of a peer's column."""
+    return PEERS[peer].short or PEERS[peer].title
+
+
+def _number(value: float, is_best: bool) -> str:
+    """Three digits; the best in bold."""
+    return "–" if np.isnan(value) else f"**{value:.3g}**" if is_best else f"{value:.3g}"
+
+
 def _cell(value: float | None, form: str) -> str:
     return "–" if value is None or np.isnan(value) else form.format(value)
 
@@ -157,7 +175,8 @@ def _common(values: pd.DataFrame) -> pd.DataFrame:
 
 def _complete(values: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     """Only peers with a value wherever ``like`` has one: a record may lack what an earlier page did not keep."""
-    return values[[peer for peer in values if (values[peer].notna() == like[peer].notna()).all()]]
+    same = values.notna() == like.reindex_like(values).notna()
+    return values.loc[:, same.all()]
 
 
 def _share_right(coverage: pd.DataFrame) -> pd.Series:

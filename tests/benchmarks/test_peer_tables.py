@@ -1,4 +1,4 @@
-"""README's table of peers: the default, whoever is ahead of it, and the next best, in one table of both kinds."""
+"""README's table of peers: the default, what most people would try and whoever is ahead; and lines per set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from peer_suite.tables import brief
+from peer_suite.tables import USUAL, brief, per_set
 from peer_suite.tools import PEERS
 
 #: Sets, with their kind.
@@ -34,10 +34,10 @@ def test_means_and_ranks_of_both_kinds_stand_in_one_line() -> None:
     assert second == [PEERS["catboost"].title, "2.0", "0", "0.500", "2.0", "0", "0.250", "2.0 / 2.0"]
 
 
-def test_the_best_six_are_shown_and_the_floor_is_not() -> None:
-    names = [name for name in PEERS if name not in ("vmtl", "constant")][:8]
+def test_what_most_people_would_try_is_shown_and_the_floor_is_not() -> None:
+    names = [name for name in PEERS if name not in ("vmtl", "constant")]
     shown = cells(brief(records({"vmtl": 0.1, "constant": 0.05, **{name: 1 + k for k, name in enumerate(names)}})))
-    assert [line[0] for line in shown[1:]] == [PEERS[name].title for name in names[:5]]
+    assert [line[0] for line in shown[1:]] == [PEERS[name].title for name in names if name in USUAL]
 
 
 def test_nobody_who_is_ahead_is_left_out() -> None:
@@ -46,6 +46,20 @@ def test_nobody_who_is_ahead_is_left_out() -> None:
     assert [line[0] for line in cells(brief(table))] == [*(PEERS[name].title for name in names), "**VMTL default**"]
     only_classes = table.assign(rmse=np.where(table["peer"] == names[-1], np.nan, table["rmse"]))
     assert PEERS[names[-1]].title in [line[0] for line in cells(brief(only_classes))]
+
+
+def test_a_line_per_set_names_the_best_of_those_without_a_column() -> None:
+    table = records({"vmtl": 0.4, "catboost": 0.5, "xrfm": 0.3, "gpboost": 0.6, "constant": 0.1})
+    usual = per_set(table, "nll", ("binary",), usual=True)
+    assert usual.splitlines()[0] == "| set | tasks x rows | VMTL | CatBoost | best other |"
+    assert [line[2:] for line in cells(usual)] == [["0.4", "0.5", "xRFM **0.3**"]] * 2
+    whole = cells(per_set(table, "nll", ("binary",)))
+    assert [line[2:] for line in whole] == [["0.4", "0.5", "0.6", "**0.3**", "0.1"]] * 2
+
+
+def test_what_is_highest_may_be_best() -> None:
+    table = records({"vmtl": 0.4, "xrfm": 0.3, "gpboost": 0.6})
+    assert cells(per_set(table, "nll", ("binary",), "highest", usual=True))[0][2:] == ["0.4", "GPBoost **0.6**"]
 
 
 @pytest.mark.parametrize("kept", [("binary",), ("regression",)])

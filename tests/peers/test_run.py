@@ -129,7 +129,8 @@ def test_a_peer_without_the_first_split_of_a_set_is_unfinished():
 
 def test_where_a_peer_is_better_is_told_with_its_size():
     found = misses(summary.frame(some_records()))
-    assert "pooled 1 of 2" in found
+    assert "| linear, pooled | 1 of 2 | 0 of 1 |" in found
+    assert "| random forest | 0 of 2 | 0 of 0 |" in found
     assert "By likelihood the default is first on 1 of 2 sets" in found
     assert "| credit | 0.5 | linear, pooled | 0.4 | 25.0 % | 1 of 4 |" in found
     assert "By RMSE the default is first on 1 of 1 sets" in found

@@ -11,6 +11,7 @@ from peer_suite.sets import Rows
 class Constant(Peer):
     key = "constant"
     title = "base rate or mean"
+    short = "base rate"
 
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:
         if shape.is_classification:

@@ -23,6 +23,7 @@ class Forest(Peer):
 
     key = "forest"
     title = "random forest"
+    short = "forest"
 
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:
         fitted = [self._fit(train, shape, setting, seed) for setting in SETTINGS]

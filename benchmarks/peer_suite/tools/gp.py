@@ -25,6 +25,7 @@ N_DRAWS = 256
 class GaussianProcess(Peer):
     key = "gp"
     title = "Gaussian process with a task kernel"
+    short = "GP"
     packages = ("gpytorch",)
 
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:

@@ -17,6 +17,7 @@ STEP = 25
 class Histogram(Tuned):
     key = "histogram"
     title = "HistGradientBoosting"
+    short = "HistGB"
     settings = tuple({"max_leaf_nodes": leaves, "min_samples_leaf": least} for leaves in (4, 15) for least in (5, 20))
     stages = tuple(range(STEP, 8 * STEP + 1, STEP))
     n_folds = 3

@@ -20,6 +20,7 @@ class Pooled(Tuned):
 
     key = "pooled"
     title = "linear, pooled"
+    short = "pooled"
     settings = tuple({"C": 10.0**k} for k in range(-4, 4))
 
     def train(self, rows: Rows, shape: Shape, setting: dict[str, Any], seed: int) -> Any:
@@ -40,6 +41,7 @@ class Dummies(Pooled):
 
     key = "dummies"
     title = "linear, pooled with task dummies"
+    short = "dummies"
 
     def features(self, X: np.ndarray, task: np.ndarray, shape: Shape) -> np.ndarray:
         return np.hstack([X, np.eye(shape.n_tasks)[task]])
@@ -54,6 +56,7 @@ class Augmented(Tuned):
 
     key = "augmented"
     title = "linear, shared and per-task copies"
+    short = "copies"
     settings = Pooled.settings
 
     def train(self, rows: Rows, shape: Shape, setting: dict[str, Any], seed: int) -> Any:
@@ -82,6 +85,7 @@ class PerTask(Tuned):
 
     key = "per_task"
     title = "linear, one per task"
+    short = "per task"
     settings = Pooled.settings
 
     def train(self, rows: Rows, shape: Shape, setting: dict[str, Any], seed: int) -> Any:

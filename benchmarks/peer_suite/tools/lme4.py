@@ -29,6 +29,7 @@ class Lme4(Peer):
 
     key = "lme4"
     title = "lme4, random intercepts and slopes"
+    short = "lme4"
     kinds = ("binary", "regression")
     revision = 2
 

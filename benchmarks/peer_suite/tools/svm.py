@@ -27,6 +27,7 @@ N_FOLDS = 5
 class PooledSVM(Peer):
     key = "svm"
     title = "RBF SVM, pooled"
+    short = "SVM"
     sharings: tuple[float, ...] = (1.0,)
 
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:
@@ -64,6 +65,7 @@ class PixelSVM(PooledSVM):
 
     key = "svm_pixels"
     title = "RBF SVM, pooled, one scale for all columns"
+    short = "pixel SVM"
     halves = (DIGITS,)
 
     def scaled(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -73,6 +75,7 @@ class PixelSVM(PooledSVM):
 class TaskSVM(PooledSVM):
     key = "svm_task"
     title = "RBF SVM with a task kernel"
+    short = "task SVM"
     sharings = (0.3, 0.6, 0.9)
 
 

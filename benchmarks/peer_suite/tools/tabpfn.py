@@ -31,6 +31,7 @@ N_ENSEMBLE = 4
 class TabPFN(Peer):
     key = "tabpfn"
     title = "TabPFN (v1 classifier, v2 regressor)"
+    short = "TabPFN"
     packages = ("tabpfn",)
     revision = 2
 

@@ -12,6 +12,7 @@ from peer_suite.sets import Rows
 class VMTL(Peer):
     key = "vmtl"
     title = "VMTL default"
+    short = "VMTL"
     packages = ("vmtl", "torch")
 
     @classmethod

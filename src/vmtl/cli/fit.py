@@ -62,9 +62,7 @@ def fit(
 ) -> None:
     """Fit one model to all tasks of a table.
 
-    Text and date columns and gaps are encoded by the model; the file holds all that `predict` needs. Columns that look
-    like identifiers, that never change or that alone give the target away are pointed out. A folder may be larger
-    than memory.
+    The file holds all that `predict` needs. Columns that are seldom intended are pointed out. A folder may be large.
     """
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.folders import check_engine, check_not_given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
+from typing import Any
 
 from torch import Tensor
 
@@ -63,7 +64,10 @@ class Hyperparameters:
         """What ``to_json`` and ``to_tensors`` gave; names that this version does not know are ignored."""
         known = {field.name for field in fields(cls)} - {"structure"}
         structure = _structure_from(tensors, n_tasks) if tensors else None
-        return cls(**{name: value for name, value in numbers.items() if name in known}, structure=structure)
+        values: dict[str, Any] = {name: value for name, value in numbers.items() if name in known}
+        if values.get("relevance") is not None:
+            values["relevance"] = tuple(values["relevance"])
+        return cls(**values, structure=structure)
 
 
 def _structure_from(tensors: dict[str, Tensor], n_tasks: int) -> TaskStructure:

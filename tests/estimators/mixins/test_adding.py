@@ -11,7 +11,7 @@ import pytest
 
 from helpers.three_tasks import REAL, TASK, UNIT, X, Y
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.datasets import load_rotated_digits, make_task_groups
+from vmtl.datasets import make_task_groups
 from vmtl.deployment import describe
 from vmtl.inference import new_task
 from vmtl.inference.structure import covariance, mixing_weights, positions, structure_posterior
@@ -272,42 +272,3 @@ def test_a_model_of_thousands_of_tasks_grows_without_a_table(
     X, y = rows(NEW, real, train=False)
     tasks = np.full(len(y), NEW, dtype=object)
     assert model.score(X, y, tasks=tasks) > after.score(X, y, tasks=tasks) - 0.1
-
-
-@pytest.mark.parametrize("options", [{}, {"predictive": "monte-carlo"}], ids=["moment", "monte-carlo"])
-def test_rows_that_no_feature_reaches_get_features_of_their_own(options: dict[str, object], tmp_path: Path) -> None:
-    """A digit among other digits: kernels of the others see a part of it only, and its own rows the rest."""
-    digits = load_rotated_digits()
-    train = np.concatenate([np.flatnonzero(digits.task == t)[:15] for t in range(6)])
-    test = np.concatenate([np.flatnonzero(digits.task == t)[15:40] for t in range(6)])
-    known, first, second = (np.isin(digits.task, tasks) for tasks in ([0, 1, 2, 3], [4], [5]))
-
-    def add(model: MultiTaskRegressor, task: np.ndarray) -> list[list[np.ndarray]]:
-        mine = train[task[train]]
-        model.add_task(digits.X[mine], digits.y[mine], task=digits.tasks[mine][0])
-        return [
-            predictions(model, digits.X[rest], digits.tasks[rest]) for rest in (test[known[test]], test[first[test]])
-        ]
-
-    mine = train[known[train]]
-    model = MultiTaskRegressor(random_state=0, **options).fit(digits.X[mine], digits.y[mine], tasks=digits.tasks[mine])
-    others = predictions(model, digits.X[test[known[test]]], digits.tasks[test[known[test]]])
-    size = model._fitted.model.encoder.latent_dim
-    one, two = add(model, first), add(model, second)
-    assert model._fitted.model.encoder.latent_dim > size
-    for before, after in ((others, one[0]), (others, two[0]), (one[1], two[1])):
-        assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
-    refit = MultiTaskRegressor(random_state=0).fit(digits.X[train], digits.y[train], tasks=digits.tasks[train])
-    for task in (first, second):
-        rest = test[task[test]]
-        away, error = (
-            np.sqrt(np.mean((model.predict(digits.X[rest], tasks=digits.tasks[rest]) - target) ** 2))
-            for target in (refit.predict(digits.X[rest], tasks=digits.tasks[rest]), digits.y[rest])
-        )
-        assert away < 0.6 * error
-    model.save(tmp_path / "model.vmtl")
-    again = MultiTaskRegressor.load(tmp_path / "model.vmtl")
-    saved = predictions(again, digits.X[test], digits.tasks[test])
-    assert all(
-        np.array_equal(a, b) for a, b in zip(predictions(model, digits.X[test], digits.tasks[test]), saved, strict=True)
-    )

@@ -63,9 +63,10 @@ def test_a_regression_is_what_all_rows_together_say(rho: float, n: int, new: boo
     prior = prior_of(3, rho)
     known = solve_regression(rows, prior, NOISE).weights
     told = information(rows, rows.weight / NOISE**2, SCALE)
-    sources = Sources.of_known(1, 3)
+    size = rows.x.shape[1]
+    sources = Sources.of_known(1, 3, size)
     if new:
-        sources = Sources.of_new(alike(4, rho), prior)
+        sources = Sources.of_new(alike(4, rho), prior, torch.ones(3, size, dtype=torch.bool))
     expected = ExpectedWeights.of(sources, known, WeightPosterior.of(told, prior), SCALE)
     solved = solve_new(more, expected, NOISE)
     together = joined(rows, more, number)
@@ -94,14 +95,19 @@ def test_the_sources_are_those_of_the_joint_gaussian() -> None:
     matrix = root @ root.T
     deviation = matrix.diagonal().sqrt()
     matrix = matrix / deviation[:, None] / deviation
-    sources = Sources.of_new(DenseCovariance(matrix[:4, :4]).with_task(matrix[4, :4]), prior_of(4, 0.5))
-    precision = torch.linalg.inv(matrix)[4]
-    torch.testing.assert_close(sources.slopes, -precision[:4] / precision[4])
-    assert sources.slope_variance == pytest.approx(float(1 / precision[4]))
+    knows = torch.tensor([[True, True], [True, False], [True, True], [True, False]])
+    covariance = DenseCovariance(matrix[:4, :4]).with_task(matrix[4, :4])
+    sources = Sources.of_new(covariance, prior_of(4, 0.5), knows)
+    for feature, who in enumerate(knows.T):  # those who have no weight for a feature say nothing about it
+        members = [*who.nonzero().flatten().tolist(), 4]
+        precision = torch.linalg.inv(matrix[members][:, members])[-1]
+        torch.testing.assert_close(sources.shares[who, feature], -precision[:-1] / precision[-1])
+        assert not sources.shares[~who, feature].any()
+        assert float(sources.variance[feature]) == pytest.approx(float(1 / precision[-1]))
     levels = SHARED_LEVEL**2 / SCALE**2 + TASK_LEVEL**2 / SCALE**2 * torch.eye(5, dtype=torch.float64)
     precision = torch.linalg.inv(levels)[4]
-    torch.testing.assert_close(sources.levels, -precision[:4] / precision[4])
-    assert sources.level_variance == pytest.approx(float(1 / precision[4]))
+    torch.testing.assert_close(sources.shares[:, -1], -precision[:4] / precision[4])
+    assert float(sources.variance[-1]) == pytest.approx(float(1 / precision[4]))
 
 
 def slope_of_posterior(weights: Tensor, rows: Rows, expected: ExpectedWeights) -> Tensor:
@@ -146,7 +152,7 @@ def test_a_classifier_is_close_to_all_rows_together() -> None:
     logits = torch.einsum("nk,nck->nc", F.pad(rows.x, (0, 1), value=1.0), known[rows.task])
     p = logits.softmax(-1)[:, 1]
     told = information(rows, 2 * p * (1 - p), SCALE)
-    sources = Sources.of_new(alike(4, 0.9), prior)
+    sources = Sources.of_new(alike(4, 0.9), prior, torch.ones(3, rows.x.shape[1], dtype=torch.bool))
     solved = solve_new(more, ExpectedWeights.of(sources, known, WeightPosterior.of(told, prior), SCALE), 1.0)
     whole = solve_classifier(joined(rows, more, 3), prior_of(4, 0.9)).weights[3]
     z = F.pad(more.x, (0, 1), value=1.0)

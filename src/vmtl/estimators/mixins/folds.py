@@ -35,7 +35,10 @@ def scores_by_folds(
     sample_weight: VectorLike | None,
     numbers: Array,
 ) -> Array:
-    """(n,) how strange each target is to a fit without the rows of its fold ``numbers`` (n,); inf if it cannot say."""
+    """(n,) how strange each target is to a fit without the rows of its fold ``numbers`` (n,).
+
+    A class that a fit never saw is as strange as anything can be.
+    """
     scores = np.full(len(numbers), np.inf)
     labels = np.asarray(y)
     with progress_bar("Fits without a fold", int(numbers.max()) + 1, visible=bool(estimator.verbose)) as show:
@@ -51,6 +54,8 @@ def scores_by_folds(
             if len(seen):
                 scores[seen] = other._nonconformity(_some(X, seen), labels[seen], _some(tasks, seen))
             show()
+    known = np.isfinite(scores)
+    scores[~known] = max(1.0, float(scores[known].max(initial=0.0)))
     return scores
 
 

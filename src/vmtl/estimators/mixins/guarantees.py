@@ -117,10 +117,7 @@ class GuaranteesMixin(InputValidationMixin):
     ) -> Self:
         """Measure by ``folds`` further fits how far off predictions are; intervals and sets then rest on that.
 
-        What a fit knows of its left-out rows for free is a little too good where rows are few, since kernel and scales
-        were chosen with them. Here every row is predicted by a whole fit that never saw it. Predictions stay as they
-        are; ``predict_interval`` and ``predict_set`` become wider where that is called for, and are there for methods
-        and presets that know nothing of left-out rows.
+        Where rows are few, left-out rows of one fit look too good: kernel and scales were chosen with them.
 
         Parameters
         ----------
@@ -138,7 +135,6 @@ class GuaranteesMixin(InputValidationMixin):
         Returns
         -------
         self
-            The estimator; after an error it is as it was before.
         """
         check_is_fitted(self)
         x, labels = self._features(X, tasks, reset=False)
@@ -147,9 +143,7 @@ class GuaranteesMixin(InputValidationMixin):
         weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
         numbers = fold_numbers(codes, folds, self.seed_)
         score = scores_by_folds(cast("BaseMultiTask", self), X, y, tasks, sample_weight, numbers)
-        seen = np.isfinite(score)  # a class that a fold never saw is as strange as can be
-        score[~seen] = max(1.0, float(score[seen].max(initial=0.0)))
-        scores = LeftOutScores(torch.from_numpy(score), torch.from_numpy(codes), torch.from_numpy(weight))
+        scores = LeftOutScores(*(torch.from_numpy(values) for values in (score, codes, weight)))
         self._fitted = replace(self._fitted, left_out=scores)
         return self
 

@@ -10,6 +10,8 @@ from vmtl.inference.features.views import TINY, VIEWS, Views, weigh_columns
 
 #: Kernels with a smaller share are left out of the search.
 LEAST_SHARE = 2e-3
+#: Kernels of which centring leaves less than this part of the mean diagonal are constant, in single precision.
+LEAST_VARIATION = 1e-5
 #: Under the root of a squared distance, so that it has a slope at 0.
 ROUNDING = 1e-7
 
@@ -50,8 +52,10 @@ class WeighedKernel:
             if view not in products:
                 products[view] = self._products(view, relevance)
             kernel = _kernel(products[view], kind, width)
-            variation = p @ kernel.diagonal() - p @ kernel @ p  # d_v
-            total = total + (share / variation.clamp_min(ROUNDING)) * kernel
+            size = p @ kernel.diagonal()
+            variation = size - p @ kernel @ p  # d_v
+            if float(variation.detach()) > LEAST_VARIATION * float(size.detach()):
+                total = total + (share / variation) * kernel
         inner = p @ total
         return total - inner[:, None] - inner + p @ inner
 

@@ -70,7 +70,7 @@ def _tables(table, records, given: argparse.Namespace, late: list[str]) -> None:
     if given.json:
         given.json.write_text(json.dumps([goal.row() for goal in met], indent=1) + "\n", encoding="utf-8")
     if given.markdown:
-        write_block(ROOT / "README.md", "peers", _brief(ranked, given.half))
+        write_block(ROOT / "README.md", "peers", _brief(ranked, late))
         write_block(ROOT / "docs" / "peers.md", "peers", whole)
         per_set = f"## Beside other tools, per set\n\n{FROM}\n\n{_per_set(table)}"
         write_block(ROOT / "RESULTS.md", "peers", per_set, append=True)
@@ -150,16 +150,24 @@ def _watch(jobs: list[Job], file: Path) -> list[str]:
         return run_all(jobs, file, lambda job: bar.update(row, description=str(job)), ended)
 
 
-def _brief(table, half: str) -> str:  # type: ignore[no-untyped-def]
-    """One table of ranks, for a reader of one minute."""
+def _brief(table, late: list[str]) -> str:  # type: ignore[no-untyped-def]
+    """One table of ranks, for a reader of one minute; ``late`` are tools that lack sets."""
     n_classes, n_reals = _n_sets(table)
     n_tools = table["peer"].nunique() - int((table["peer"] == FLOOR).any())
     caption = (
-        f"{n_classes} sets of classification and {n_reals} of regression, the {half} half; {n_tools} tools were ranked "
-        f"on each set by likelihood or RMSE, 1 is best. first: on how many sets. seconds: median fit of each kind, on "
-        f"one thread. {table['date'].max()}."
+        f"{n_classes} sets of classification and {n_reals} of regression, {_n_splits(table)} of each; up to {n_tools} "
+        "tools are ranked on a set by likelihood or RMSE, 1 is best. won: on how many sets a tool is best. seconds: "
+        f"median processor time of a fit and its predictions, classification / regression. {table['date'].max()}."
     )
+    if late:
+        caption += f" Not ranked, since not all sets were run: {', '.join(PEERS[peer].title for peer in late)}."
     return tables.brief(table) + "\n" + caption + "\n"
+
+
+def _n_splits(table) -> str:  # type: ignore[no-untyped-def]
+    """How many splits of a set the means are over."""
+    least = int(n_splits(table).min())
+    return "one split" if least == 1 else f"{least} splits"
 
 
 def _n_sets(table) -> tuple[int, int]:  # type: ignore[no-untyped-def]

@@ -71,10 +71,10 @@ def brief(table: pd.DataFrame) -> str:
     ]
     columns = (
         ("rank, classification", of_classes, "{:.1f}"),
-        ("first", (ranks(nll) == 1).sum(), "{:.0f}"),
+        ("won", (ranks(nll) == 1).sum(), "{:.0f}"),
         ("NLL", _common(nll).mean(), "{:.3f}"),
         ("rank, regression", of_reals, "{:.1f}"),
-        ("first", (ranks(rmse) == 1).sum(), "{:.0f}"),
+        ("won", (ranks(rmse) == 1).sum(), "{:.0f}"),
         ("RMSE / std", _common(rmse / means(table, "spread", REALS)).mean(), "{:.3f}"),
     )
     order = pd.concat([of_classes, of_reals], axis=1).mean(axis=1).sort_values().index

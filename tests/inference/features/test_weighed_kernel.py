@@ -46,3 +46,11 @@ def test_slopes_in_the_relevance_are_finite_differences(v):
     step = 0.01 * torch.eye(4, dtype=torch.float64)
     expected = torch.stack([(value(place + d) - value(place - d)) / 0.02 for d in step])
     torch.testing.assert_close(slope, expected, atol=0.02, rtol=0.02)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e4])
+def test_rows_that_are_all_alike_have_no_kernel(scale):
+    """Rounding of their mean is not a difference between them."""
+    x = torch.full((14, 4), scale / 3, dtype=torch.float64)
+    kernel = WeighedKernel(x, P, False, NUMBERS)(SHARES, torch.tensor([0.3, 1.0, 2.0, 1.0]))
+    assert kernel.count_nonzero() == 0

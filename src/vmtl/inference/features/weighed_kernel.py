@@ -6,11 +6,11 @@ import torch
 from torch import Tensor
 
 from vmtl.inference.features.candidate_kernels import CANDIDATES
-from vmtl.inference.features.views import TINY, VIEWS, Views, weigh_columns
+from vmtl.inference.features.views import VIEWS, Views, weigh_columns
 
 #: Kernels with a smaller share are left out of the search.
 LEAST_SHARE = 2e-3
-#: Kernels of which centring leaves less than this part of the mean diagonal are constant, in single precision.
+#: Rows and kernels that vary by less than this part of their size are constant but for rounding, in single precision.
 LEAST_VARIATION = 1e-5
 #: Under the root of a squared distance, so that it has a slope at 0.
 ROUNDING = 1e-7
@@ -60,10 +60,13 @@ class WeighedKernel:
         return total - inner[:, None] - inner + p @ inner
 
     def _products(self, view: str, relevance: Tensor) -> Tensor:
-        """Inner products of the rows in a view, centred and with mean squared norm 1: (n, n)."""
+        """Inner products of the rows in a view, centred and with mean squared norm 1, or 0 if all are alike: (n, n)."""
         u = weigh_columns(view, self.columns[view], relevance)
-        u = u - self.p @ u
-        return u @ u.T / (self.p @ u.square().sum(-1)).clamp_min(TINY)
+        centred = u - self.p @ u
+        spread = self.p @ centred.square().sum(-1)
+        if float(spread.detach()) <= LEAST_VARIATION**2 * float(self.p @ u.detach().square().sum(-1)):
+            return u.new_zeros(len(u), len(u))
+        return centred @ centred.T / spread
 
 
 def _kernel(products: Tensor, kind: str, width: float) -> Tensor:

@@ -15,8 +15,9 @@ from torch.nn import functional as F
 from vmtl._utils.cholesky import cholesky, working_precision
 from vmtl._utils.minimise import minimise
 
-#: Up to this many classes times rows cubed left-out rows have the curvature of the softmax, beyond that an average.
-MAX_COST = 1e9
+#: Up to this many classes times rows cubed, and rows times classes squared, left-out rows have the curvature of the
+#: softmax; beyond that an average.
+MAX_COST, MAX_BLOCKS = 1e9, 2e7
 #: A typical curvature p (1 - p) of the softmax, by which the search for the mode is preconditioned.
 CURVATURE = 0.05
 #: Newton steps at most, the gain in nats below which they end, and steps to a multiple of where they begin.
@@ -186,7 +187,7 @@ def leave_one_out_logits(kernel: Tensor, logits: Tensor, p: Tensor, label: Tenso
     """
     n, n_classes = logits.shape
     gradient = weight[:, None] * (F.one_hot(label, n_classes) - p)  # (n, C)
-    if n_classes == 2 or n_classes * float(n) ** 3 > MAX_COST:
+    if n_classes == 2 or n_classes * float(n) ** 3 > MAX_COST or n * float(n_classes) ** 2 > MAX_BLOCKS:
         return logits + _shared_curvature_step(kernel, gradient, p, weight)
     block = posterior_blocks(kernel, weight[:, None] * p)  # (n, C, C)
     curvature = weight[:, None, None] * (torch.diag_embed(p) - p[:, :, None] * p[:, None, :])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from vmtl.bench.results.figures import suite_figures
 from vmtl.bench.results.layouts import suite_tables
@@ -26,13 +27,31 @@ def write_suite(suite: Suite, records: Mapping[str, Record], folder: Path) -> tu
     return files
 
 
-def results_markdown(suites: Sequence[Suite], records: Mapping[str, Record], command: str) -> str:
-    """RESULTS.md: what was run and what it cost, who wins where, then every table."""
+def write_figures(suites: Sequence[Suite], records: Mapping[str, Record], folder: Path) -> dict[str, list[Path]]:
+    """``<folder>/<suite>-1.svg`` and so on for every figure there is; the files of every suite by its name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files: dict[str, list[Path]] = {}
+    for suite in suites:
+        for place, svg in enumerate(suite_figures(suite, records), start=1):
+            file = folder / f"{suite.name}-{place}.svg"
+            file.write_text(svg, encoding="utf-8")
+            files.setdefault(suite.name, []).append(file)
+    return files
+
+
+def results_markdown(
+    suites: Sequence[Suite],
+    records: Mapping[str, Record],
+    command: str,
+    figures: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> str:
+    """RESULTS.md: what was run and what it cost, who wins where, then every table; ``figures`` are links by suite."""
     used = {job.id: records[job.id] for suite in suites for job in suite.jobs if job.id in records}
     parts = ["# Results", "", *_cost_lines(list(used.values()), command), ""]
     parts.append(to_markdown([_verdict_table(suites, records)]))
     for suite in suites:
         parts.append(f"## {suite.title}\n")
+        parts += [f"![{suite.title}]({link})\n" for link in figures.get(suite.name, ())]
         parts.append(to_markdown(suite_tables(suite, records), level=3))
     return "\n".join(parts)
 

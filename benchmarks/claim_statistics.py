@@ -134,8 +134,8 @@ def over_test_rows(pairs: list[tuple[Record, Record]]) -> Interval | None:
     sides = [(correct_rows(a), correct_rows(b)) for a, b in pairs]
     if not sides or any(a is None or b is None for a, b in sides):
         return None
-    tasks = list(sides[0][0])  # type: ignore[arg-type]
-    gains = [np.mean([a[task] - b[task] for a, b in sides], axis=0) for task in tasks]  # type: ignore[index]
+    tasks = list(sides[0][0])
+    gains = [np.mean([a[task] - b[task] for a, b in sides], axis=0) for task in tasks]
     value = float(np.mean([gain.mean() for gain in gains]))
     error = np.sqrt(sum(gain.var(ddof=1) / len(gain) for gain in gains)) / len(gains)
     half = float(norm.ppf((1 + LEVEL) / 2) * error)

@@ -75,7 +75,7 @@ def printed(finding: Finding, rows: dict[tuple[str, float, str, str, str], Paper
             for row in (claim.better, claim.worse)
         ]
         if all(side is not None and "average" in side.mean for side in sides):
-            difference = sides[0].mean["average"] - sides[1].mean["average"]  # type: ignore[union-attr]
+            difference = sides[0].mean["average"] - sides[1].mean["average"]
             return f"{difference:+.3g}" + ("" if data == place.data else f" ({data})")
     return "–"
 
@@ -159,12 +159,12 @@ def collapse(records: list[Record]) -> str:
 
 
 def lengths(records: list[Record]) -> str:
-    """A sentence about the lengths of training that the records of preset paper have."""
+    """Sentences about the lengths of training that the records of preset paper have."""
     full = sorted(
         {METHODS[r["job"]["method"]].name for r in records if r["preset"] == "paper" and not place_of(r).steps}
     )
-    words = f"{', '.join(full)} also ran all 15,000." if full else "No run has all 15,000."
-    return f"It trains 1,500 steps, a tenth of the paper's, with all schedules compressed; {words}"
+    words = f"{', '.join(full)} also ran all 15,000." if full else "No run has all 15,000 steps."
+    return f"It trains 1,500 steps, a tenth of the paper's, with all schedules compressed. {words}"
 
 
 def page(records: list[Record]) -> str:

@@ -7,6 +7,14 @@ from vmtl.bench.results.layouts import suite_tables
 from vmtl.bench.run.suite import Suite
 
 
-def test_missing_jobs_are_counted(suite: Suite) -> None:
-    records = dict(list(invented_records(suite).items())[:-3])
-    assert "3 jobs of this table have no record yet." in suite_tables(suite, records)[0].footnotes
+def test_missing_jobs_are_counted_and_their_rows_named(suite: Suite) -> None:
+    invented = invented_records(suite)
+    dropped = [job.id for job in suite.jobs if job.method == "bmtl"]
+    dropped += [job.id for job in suite.jobs if job.method == "vmtl" and job.selection == "last"][:1]
+    table = suite_tables(suite, {name: record for name, record in invented.items() if name not in dropped})[0]
+    note = next(note for note in table.footnotes if "have no record yet" in note)
+    assert note.startswith(
+        f"{len(dropped)} jobs of this table have no record yet; there are 0 of 3 runs of BMTL [default]"
+    )
+    assert "; 2 of 3 runs of VMTL [default]" in note
+    assert not any(row[0].startswith("BMTL") for row in table.rows)

@@ -53,7 +53,15 @@ def _protocol(rows: Sequence[TableRow]) -> str:
 
 
 def missing_note(rows: Sequence[TableRow]) -> list[str]:
-    """What has not been run, and what diverged."""
+    """What was asked for and has not been run, row by row, and what diverged."""
     missing = sum(row.n_wanted - len(row.runs) for row in rows)
-    notes = [f"{missing} jobs of this table have no record yet."] if missing else []
+    notes = []
+    if missing:
+        short: dict[tuple[int, int], list[str]] = {}
+        for row in rows:
+            if len(row.runs) < row.n_wanted:
+                name = row.key.label if row.key.is_reference else row.key.label_and_preset
+                short.setdefault((len(row.runs), row.n_wanted), []).append(name)
+        parts = [f"{done} of {wanted} runs of {', '.join(names)}" for (done, wanted), names in sorted(short.items())]
+        notes = [f"{missing} jobs of this table have no record yet; there are {'; '.join(parts)}."]
     return notes + [f"{row.key.label_and_preset}: {row.diverged} runs diverged." for row in rows if row.diverged]

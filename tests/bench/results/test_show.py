@@ -27,3 +27,9 @@ def test_figures_stand_before_the_tables_of_their_suite(suite: Suite, tmp_path: 
     assert files["attack"][0].read_text().startswith("<svg")
     page = results_markdown([attack], records, "vmtl bench show", {"attack": ["figures/attack-1.svg"]})
     assert f"## {suite.title}\n\n![{suite.title}](figures/attack-1.svg)\n\n###" in page
+
+
+def test_a_variant_of_vmtl_is_nobody_who_wins(suite: Suite) -> None:
+    records = invented_records(suite)
+    ablation = replace(suite, jobs=tuple(replace(job, variant="z deterministic") for job in suite.jobs))
+    assert "ahead in 0, even in 0, behind in 0" in results_markdown([ablation], records, "vmtl bench show")

@@ -94,7 +94,8 @@ def _verdict_table(suites: Sequence[Suite], records: Mapping[str, Record]) -> Ta
 
 
 def _verdict(metric: str, rows: Sequence[TableRow]) -> list[str] | None:
-    ours = next((r for r in rows if r.key.method == OURS and r.key.preset == "default" and r.values(metric)), None)
+    plain = [r for r in rows if r.key.method == OURS and r.key.preset == "default" and not r.key.variant]
+    ours = next((r for r in plain if r.values(metric)), None)
     if ours is None:
         return None
     others = [r for r in rows if not r.key.is_reference and r.key.method != OURS]

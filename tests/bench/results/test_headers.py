@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from helpers.golden_suite import invented_records
 from vmtl.bench.results.layouts import suite_tables
+from vmtl.bench.results.text_table import to_markdown
 from vmtl.bench.run.suite import Suite
 
 
@@ -18,3 +19,10 @@ def test_missing_jobs_are_counted_and_their_rows_named(suite: Suite) -> None:
     )
     assert "; 2 of 3 runs of VMTL [default]" in note
     assert not any(row[0].startswith("BMTL") for row in table.rows)
+
+
+def test_a_table_without_records_says_so_in_a_sentence(suite: Suite) -> None:
+    text = to_markdown(suite_tables(suite, {})[:1])
+    assert "No job of this table has been run yet." in text
+    assert f"- None of its {len(suite.jobs)} jobs has a record." in text
+    assert "|" not in text

@@ -51,10 +51,14 @@ def most_attacked(record: Record) -> float | None:
     return None if attack is None else float(np.mean([curve[-1] for curve in attack["accuracy"].values()]))
 
 
-def mean_loss(record: Record) -> float | None:
-    """The training loss, averaged over all steps: lower where it falls sooner."""
-    history = record["extras"].get("history")
-    return None if history is None else float(np.mean(history["loss"]))
+def over_training(name: str) -> Callable[[Record], float | None]:
+    """The training loss or one of its terms, averaged over all steps: lower where it falls sooner."""
+
+    def read(record: Record) -> float | None:
+        history = record["extras"].get("history")
+        return None if history is None else float(np.mean(history[name]))
+
+    return read
 
 
 def _map(record: Record, name: str) -> np.ndarray | None:
@@ -103,7 +107,8 @@ STATISTICS: dict[str, Statistic] = {
     "entropy_ratio": Statistic(score("entropy_ratio")),
     "accuracy under attack, mean over levels": Statistic(attacked, 100),
     "accuracy at the highest noise level": Statistic(most_attacked, 100),
-    "loss, mean over steps": Statistic(mean_loss, less_is_better=True),
+    "loss, mean over steps": Statistic(over_training("loss"), less_is_better=True),
+    "NLL, mean over steps": Statistic(over_training("nll"), less_is_better=True),
     "seconds per step": Statistic(cost("seconds_per_step"), less_is_better=True),
     "seconds per 1,000 rows": Statistic(cost("seconds_per_1000_rows"), less_is_better=True),
     "alpha between tasks that are alike": Statistic(weight_of_alike("alpha")),

@@ -146,14 +146,6 @@ def _trends(claim: Claim, records: list[Record], findings: list[Finding]) -> lis
 
 def deciding(claim: Claim, findings: list[Finding]) -> Finding | None:
     """The finding at the claim's own place: of several lengths of training, the one with most seeds, then steps."""
-    fraction = 0.0 if claim.fractions else claim.fraction
-    at_place = [
-        finding
-        for finding in findings
-        if (finding.place.data, finding.place.preset, finding.place.fraction) == (claim.data, claim.preset, fraction)
-        and (
-            claim.fractions is not None
-            or finding.place.split == ("paper" if claim.data.startswith("office") else "random")
-        )
-    ]
+    own = (claim.data, 0.0 if claim.fractions else claim.fraction, claim.split, claim.preset)
+    at_place = [f for f in findings if (f.place.data, f.place.fraction, f.place.split, f.place.preset) == own]
     return max(at_place, key=lambda finding: (finding.seeds, finding.place.steps or 10**9), default=None)

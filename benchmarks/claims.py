@@ -90,10 +90,9 @@ def shown(interval: Interval | None) -> str:
 def cells(finding: Finding) -> tuple[str, ...]:
     """Verdict, both sides, the difference and its intervals."""
     ours = f"{finding.better:.4g}" + ("" if finding.claim.worse is None else f" against {finding.worse:.4g}")
-    seeds = f"{finding.seeds}"
     return (
         finding.verdict, ours, f"{finding.over_seeds.value:+.3g}", shown(finding.over_seeds), shown(finding.over_rows),
-        seeds,
+        str(finding.seeds),
     )  # fmt: skip
 
 

@@ -71,7 +71,7 @@ def place_of(record: Record) -> Place:
 
 def runs_of(records: Iterable[Record], row: Row, metric: str) -> Runs:
     """The records of a row that have the metric, by place and seed; a plain row leaves the preset as it is."""
-    found: Runs = {}
+    by_place: Runs = {}
     for record in records:
         job = record["job"]
         options = {k: v for k, v in job["candidates"][0].items() if k not in ("preset", "max_steps")}
@@ -79,10 +79,10 @@ def runs_of(records: Iterable[Record], row: Row, metric: str) -> Runs:
         if not plain or job["method"] != row.method or options != dict(row.options):
             continue
         if STATISTICS[metric].read(record) is not None:
-            by_seed = found.setdefault(place_of(record), {})
+            by_seed = by_place.setdefault(place_of(record), {})
             if len(record["extras"]) >= len(by_seed.get(job["seed"], {"extras": ()})["extras"]):
                 by_seed[job["seed"]] = record  # the same fit may have been measured twice, once more closely
-    return found
+    return by_place
 
 
 def judge(claim: Claim, records: list[Record]) -> list[Finding]:

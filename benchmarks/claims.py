@@ -145,14 +145,14 @@ def collapse(records: list[Record]) -> str:
             groups.setdefault((place, record["job"]["method"]), []).append(record)
     head = ("method", "steps", "seeds", "accuracy", "spread of w", "labels that change", "KL_w, nats", "largest alpha")
     lines = [line(head), line(("---",) * len(head))]
-    for (place, method), found in sorted(groups.items(), key=lambda group: (group[0][1], group[0][0].steps or 10**9)):
-        spread, changed = (np.mean([r["extras"]["classifiers"][name] for r in found]) for name in ("spread", "changed"))
-        accuracy = 100 * np.mean([record["average"]["accuracy"] for record in found])
-        kl_w = np.mean([record["extras"]["history"]["kl_w"][-1] for record in found])
-        alphas = [value for r in found if (value := STATISTICS["largest alpha of a task"].read(r)) is not None]
+    for (place, method), runs in sorted(groups.items(), key=lambda group: (group[0][1], group[0][0].steps or 10**9)):
+        spread, changed = (np.mean([r["extras"]["classifiers"][name] for r in runs]) for name in ("spread", "changed"))
+        accuracy = 100 * np.mean([record["average"]["accuracy"] for record in runs])
+        kl_w = np.mean([record["extras"]["history"]["kl_w"][-1] for record in runs])
+        alphas = [value for r in runs if (value := STATISTICS["largest alpha of a task"].read(r)) is not None]
         alpha = f"{np.mean(alphas):.2f}" if alphas else "–"
-        steps, of = f"{place.steps or 15_000:,}", f"{changed:.0f} of {found[0]['data']['n_test']:,}"
-        values = (METHODS[method].name, steps, str(len(found)), f"{accuracy:.1f}", f"{spread:.3f}", of)
+        steps, of = f"{place.steps or 15_000:,}", f"{changed:.0f} of {runs[0]['data']['n_test']:,}"
+        values = (METHODS[method].name, steps, str(len(runs)), f"{accuracy:.1f}", f"{spread:.3f}", of)
         lines.append(line((*values, f"{kl_w:.3g}" if kl_w else "–", alpha)))
     return "\n".join(lines)
 

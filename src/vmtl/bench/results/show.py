@@ -16,6 +16,9 @@ from vmtl.bench.run.records import Record
 from vmtl.bench.run.suite import Suite
 from vmtl.bench.run.watcher import clock
 
+#: Processor time over wall-clock time below which a machine counts as busy with other work.
+BUSY = 0.8
+
 
 def write_suite(suite: Suite, records: Mapping[str, Record], folder: Path) -> tuple[Path, Path]:
     """``<folder>/<suite>.md`` and ``.html``."""
@@ -63,11 +66,12 @@ def _cost_lines(runs: Sequence[Record], command: str) -> list[str]:
     seconds, cpu = (sum(run["cost"][name] for run in runs) for name in ("seconds", "cpu_seconds"))
     peaks = [run["cost"]["peak_mb"] for run in runs if "peak_mb" in run["cost"]]
     memory = f"at most {max(peaks):,.0f} MiB of memory each, " if peaks else ""
+    busy = " The machine had other work: seconds are longer than on an idle one." if cpu < BUSY * seconds else ""
     machines = sorted({f"{run['host']['platform']}, {run['host']['machine']}" for run in runs})
     return [
         f"Written by `{command}` from {len(runs)} records; do not edit by hand.",
         f"Each job had one thread: {clock(seconds)} of wall-clock time in all jobs together, {clock(cpu)} of CPU time, "
-        f"{memory}on {'; '.join(machines)}.",
+        f"{memory}on {'; '.join(machines)}.{busy}",
         f"Versions: {versions}.",
         "Accuracy and ECE are in percent; differences are in points. VMTL's gain over a row is positive where VMTL is "
         "better, also where a lower score is better. Linear rows are scikit-learn's logistic regression or ridge. "

@@ -90,7 +90,7 @@ bench-accuracy: .venv/.tested
 	$(BIN)/python benchmarks/accuracy.py
 
 # RESULTS.md, its figures and docs/claims.md from the records in benchmarks/records; VMTL_DATA names the folder of the
-# data. What has no record is computed first: four to five hours of processor time for all of it (benchmarks/README.md);
+# data. What has no record is computed first: about four hours of processor time for all of it (benchmarks/README.md);
 # every half minute it says how long the rest takes. Killed and started again, it goes on. `results-full` adds the runs of
 # the paper's full length, four more hours; `results-pages` computes nothing.
 RECORDS := --out benchmarks/records

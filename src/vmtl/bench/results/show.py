@@ -51,7 +51,8 @@ def results_markdown(
     """RESULTS.md: what was run and what it cost, who wins where, then every table; ``figures`` are links by suite."""
     used = {job.id: records[job.id] for suite in suites for job in suite.jobs if job.id in records}
     parts = ["# Results", "", *_cost_lines(list(used.values()), command), ""]
-    parts.append(to_markdown([_verdict_table(suites, records)]))
+    if (verdicts := _verdict_table(suites, records)).rows:
+        parts.append(to_markdown([verdicts]))
     for suite in suites:
         parts.append(f"## {suite.title}\n")
         parts += [f"![{suite.title}]({link})\n" for link in figures.get(suite.name, ())]

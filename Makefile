@@ -9,7 +9,7 @@ COUNT := $(if $(COVERAGE),--cov --cov-append --cov-report=)
 TEST := OMP_NUM_THREADS=1 $(BIN)/$(PYTEST) -n auto --dist worksteal $(COUNT)
 
 .PHONY: demo test test-full test-rest test-figures test-portable test-lowest coverage lint hooks docs pictures bench-speed bench-accuracy \
-	results clean
+	results results-full results-pages clean
 
 demo: .venv/.installed
 	$(BIN)/vmtl demo
@@ -89,13 +89,26 @@ bench-speed: .venv/.installed
 bench-accuracy: .venv/.tested
 	$(BIN)/python benchmarks/accuracy.py
 
-# RESULTS.md and docs/claims.md from real runs; VMTL_DATA names the folder of the data. Four to five hours of processor
-# time (benchmarks/README.md); killed and started again, it goes on.
+# RESULTS.md, its figures and docs/claims.md from the records in benchmarks/records; VMTL_DATA names the folder of the
+# data. What has no record is computed first: about four hours of processor time for all of it (benchmarks/README.md);
+# every half minute it says how long the rest takes. Killed and started again, it goes on. `results-full` adds the runs of
+# the paper's full length, four more hours; `results-pages` computes nothing.
+RECORDS := --out benchmarks/records
+RUN := $(BIN)/vmtl bench run --workers 2 $(RECORDS)
+
 results: .venv/.tested
-	$(BIN)/vmtl bench run benchmarks/results.toml --workers 2 --out runs
-	$(BIN)/vmtl bench show benchmarks/results.toml --out runs --results-md RESULTS.md
+	$(RUN) benchmarks/results.toml
+	$(MAKE) results-pages
+
+results-full: .venv/.tested
+	$(RUN) benchmarks/results.toml benchmarks/full_length.toml
+	$(MAKE) results-pages
+
+results-pages: .venv/.tested
+	$(BIN)/vmtl bench show benchmarks/results.toml benchmarks/full_length.toml $(RECORDS) --results-md RESULTS.md \
+		--figures docs/images/results > /dev/null
 	$(BIN)/python benchmarks/peers.py --half test --show --markdown
-	$(BIN)/python benchmarks/claims.py --out runs --write
+	$(BIN)/python benchmarks/claims.py --write
 
 clean:
 	rm -rf .venv .venv-lowest build dist site .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

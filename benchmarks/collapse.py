@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from comparison import write_block
+from pages import write_block
 from vmtl.bench.run.data import Prepared, prepare
 from vmtl.bench.run.job import Job
+from vmtl.bench.run.measures import spread_of_classifiers
 from vmtl.config.presets import PRESETS
 from vmtl.config.settings import Settings
 from vmtl.data.problem import Problem
@@ -34,7 +35,6 @@ from vmtl.inference.strategy import fit
 from vmtl.inference.variational.run import Callbacks
 from vmtl.inference.variational.training import Progress, Trainer
 from vmtl.methods import METHODS
-from vmtl.model.model import Model
 
 HERE = Path(__file__).resolve().parent
 RECORDS, PAGE = HERE / "collapse.jsonl", HERE.parent / "docs" / "presets.md"
@@ -131,17 +131,10 @@ class Watch:
         if progress.step % max(1, progress.total // LOOKS) and progress.step > 1:
             return
         self.step.append(progress.step)
-        self.spread.append(spread(trainer.model))
+        self.spread.append(spread_of_classifiers(trainer.model))
         self.kl_w.append(progress.kl_w)
         self.kl_z.append(progress.kl_z)
         self.alpha.append(float(trainer.model.alpha().max()))
-
-
-def spread(model: Model) -> float:
-    """Root mean square distance of the tasks' classifiers from their mean, over the size of that mean."""
-    means = model.q_w().mean
-    centre = means.mean(0)
-    return float((means - centre).square().mean().sqrt() / centre.square().mean().sqrt())
 
 
 def training_rows(problem: Problem) -> Rows:

@@ -212,7 +212,7 @@ def test_choices_state_their_default(estimator: type) -> None:
 
 
 def test_images_are_small() -> None:
-    images = [*(ROOT / "docs" / "images").iterdir(), *(ROOT / "docs" / "gallery").glob("*.png")]
+    images = [*(ROOT / "docs" / "images").rglob("*.*"), *(ROOT / "docs" / "gallery").glob("*.png")]
     assert images
     assert all(image.stat().st_size < MOST_IMAGE_BYTES for image in images)
 

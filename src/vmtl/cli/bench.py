@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -71,10 +72,11 @@ def show(
     only: DataSets = None,
     fraction: Fractions = None,
     results_md: Annotated[Path | None, typer.Option(help="Also write this file, with all suites in it.")] = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for the figures of that file, as SVG.")] = None,
 ) -> None:
     """Print the suites' tables from the records in OUT, and write them as Markdown and HTML to OUT/tables."""
     from vmtl.bench.results.layouts import suite_tables
-    from vmtl.bench.results.show import results_markdown, write_suite
+    from vmtl.bench.results.show import results_markdown, write_figures, write_suite
     from vmtl.bench.results.text_table import to_markdown
     from vmtl.bench.run.records import load_records
     from vmtl.bench.run.suite import load_suites, narrow, shrink
@@ -89,8 +91,13 @@ def show(
         typer.echo(to_markdown(suite_tables(suite, loaded.records)))
         write_suite(suite, loaded.records, out / "tables")
     if results_md is not None:
-        command = f"vmtl bench show {' '.join(map(str, suites))} --results-md {results_md}"
-        results_md.write_text(results_markdown(wanted, loaded.records, command), encoding="utf-8")
+        command = f"vmtl bench show {' '.join(map(str, suites))} --out {out} --results-md {results_md}"
+        drawn = write_figures(wanted, loaded.records, figures) if figures is not None else {}
+        links = {
+            name: [Path(os.path.relpath(file, results_md.parent)).as_posix() for file in files]
+            for name, files in drawn.items()
+        }
+        results_md.write_text(results_markdown(wanted, loaded.records, command, links), encoding="utf-8")
 
 
 @app.command(name="list")

@@ -18,7 +18,8 @@ def test_figures_are_drawn_from_records(suite: Suite, tmp_path: Path) -> None:
     for record in records.values():
         mixing = {"tasks": ["a", "b"], "alpha": [[0, 1], [1, 0]], "beta": [[0, 1], [1, 0]]}
         attack = {"levels": [0, 0.1], "accuracy": {"a": [0.9, 0.1], "b": [0.8, 0.2]}}
-        record["extras"] = {"mixing": mixing, "attack": attack, "history": {"step": [0, 1], "loss": [2.0, 1.0]}}
+        history = {"step": [0, 1], "loss": [2.0, 1.0], "kl_w": [3.0, 1.0]}
+        record["extras"] = {"mixing": mixing, "attack": attack, "history": history}
     for layout in ("mixing", "attack", "history"):
         figures = suite_figures(replace(suite, layout=layout), records)
         assert figures

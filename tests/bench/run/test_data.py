@@ -8,8 +8,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vmtl.bench.run.data import DATASETS, SMOKE_ROWS, find_file, get_dataset, missing_data, prepare, stand_in
+from vmtl.bench.run.data import (
+    DATASETS,
+    SMOKE_ROWS,
+    deal_tasks,
+    find_file,
+    get_dataset,
+    missing_data,
+    prepare,
+    stand_in,
+)
 from vmtl.bench.run.job import Job
+from vmtl.data.splits import random_split
+from vmtl.datasets import load_digits_domains
 
 JOB = Job("digits-domains", 5.0, "bmtl", 0)
 
@@ -50,3 +61,15 @@ def test_a_smoke_run_has_a_few_rows_of_every_task() -> None:
 def test_the_digest_tells_training_rows_apart() -> None:
     digests = [prepare(replace(JOB, seed=seed), None, None).origin["train_digest"] for seed in (0, 0, 1)]
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_dealt_tasks_keep_the_rows_of_every_class_and_task_on_both_sides() -> None:
+    problem = load_digits_domains()
+    split = random_split(problem, 0.1, 0)
+    dealt = deal_tasks(problem, split, 0)
+    assert np.mean(dealt.task != problem.task) > 0.5
+    np.testing.assert_array_equal(dealt.y, problem.y)
+    for side in (split.train, split.test):
+        before, after = ((p.task * p.n_classes + p.y)[side] for p in (problem, dealt))
+        np.testing.assert_array_equal(np.bincount(before), np.bincount(after))
+    np.testing.assert_array_equal(dealt.task, deal_tasks(problem, split, 0).task)

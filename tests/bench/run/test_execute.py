@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from vmtl.bench.run.execute import average, execute
+from vmtl.bench.run.execute import average, execute, rounded
 from vmtl.bench.run.job import Job
 from vmtl.bench.run.records import comparable
 from vmtl.inference.variational.training import DivergenceError
@@ -51,3 +51,10 @@ def test_a_fit_that_diverges_is_a_result(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_an_average_is_over_the_tasks_that_have_the_score() -> None:
     tasks = {"a": {"accuracy": 0.5, "n_test": 3}, "b": {"accuracy": 1.0, "entropy_ratio": math.nan}, "c": {}}
     assert average(tasks) == {"accuracy": 0.75}
+
+
+def test_numbers_of_a_record_are_short() -> None:
+    assert rounded({"a": [1 / 3, 2], "b": {"c": 1234567.89, "d": None, "e": True}}) == {
+        "a": [0.3333333, 2],
+        "b": {"c": 1234568.0, "d": None, "e": True},
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,15 +26,18 @@ def suite_figures(suite: Suite, records: Mapping[str, Record]) -> list[str]:
     return draw(suite, rows) if draw is not None and rows else []
 
 
-def _svg(draw: Callable[[Axes], None], size: tuple[float, float] = (7.0, 4.0)) -> str:
-    """Draw on one pair of axes and return the SVG element."""
+def _svg(*draws: Callable[[Axes], None], columns: int = 2, size: tuple[float, float] = (7.0, 4.0)) -> str:
+    """Draw each on axes of its own, of ``size`` inches, in rows of ``columns``, and return the SVG element."""
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "vmtl", "font.size": 9}):
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure.add_subplot())
+        across = min(columns, len(draws))
+        down = -(-len(draws) // across)
+        figure = Figure(figsize=(across * size[0], down * size[1]), layout="constrained")
+        for place, draw in enumerate(draws, start=1):
+            draw(figure.add_subplot(down, across, place))
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     svg = text.getvalue()
@@ -68,23 +72,24 @@ def _curves(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
 
 
 def _losses(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
-    """Training loss, KL_w included, against the step, per data set."""
+    """Training loss and KL_w against the step, per data set; the first seed of every row."""
     figures = []
     for data in dict.fromkeys(row.key.data for row in rows):
+        curves = {
+            f"{row.key.label} {row.key.fraction:g} %": history
+            for row in rows
+            if row.key.data == data
+            for history in row.extras("history")[:1]
+        }
 
-        def draw(axes: Axes, data: str = data) -> None:
-            for row in (row for row in rows if row.key.data == data):
-                for curve in row.extras("history")[:1]:
-                    axes.plot(curve["step"], curve["loss"], label=f"{row.key.label} {row.key.fraction:g} %")
-            axes.set(
-                title=f"{suite.title}: {data}",
-                xlabel="step",
-                ylabel="NLL + KL_z + KL_w, as weighted",
-                yscale="log",
-            )
+        def draw(axes: Axes, term: str, label: str, curves: dict[str, Document] = curves, data: str = data) -> None:
+            for name, curve in curves.items():
+                axes.plot(curve["step"], curve[term], label=name)
+            axes.set(title=f"{suite.title}: {data}", xlabel="step", ylabel=label, yscale="log")
             axes.legend(fontsize=7)
 
-        figures.append(_svg(draw))
+        terms = (("loss", "NLL + KL_z + KL_w, as weighted"), ("kl_w", "KL_w, nats"))
+        figures.append(_svg(*(partial(draw, term=term, label=label) for term, label in terms), size=(5.0, 4.0)))
     return figures
 
 
@@ -103,22 +108,23 @@ def _attacks(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
 
 
 def _heat_maps(suite: Suite, rows: Sequence[TableRow]) -> list[str]:
-    """alpha and beta of every row, mean over seeds."""
-    figures = []
-    for row in rows:
-        mixings = row.extras("mixing")
-        for name in ("alpha", "beta") if mixings and "alpha" in mixings[0] else ():
+    """alpha and beta of every row side by side, mean over seeds."""
 
-            def draw(axes: Axes, name: str = name, row: TableRow = row, mixings: list[Document] = mixings) -> None:
-                image = axes.imshow(np.mean([mixing[name] for mixing in mixings], axis=0), vmin=0, cmap="viridis")
-                tasks = [str(task) for task in mixings[0]["tasks"]]
-                axes.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
-                axes.set_yticks(range(len(tasks)), tasks)
-                axes.set_title(f"{name}: {row.key.label_and_preset}, {row.key.data} {row.key.fraction:g} %")
-                axes.figure.colorbar(image)
+    def draw(axes: Axes, name: str, row: TableRow, mixings: list[Document]) -> None:
+        image = axes.imshow(np.mean([mixing[name] for mixing in mixings], axis=0), vmin=0, vmax=1, cmap="viridis")
+        tasks = [str(task) for task in mixings[0]["tasks"]]
+        axes.set_xticks(range(len(tasks)), tasks, rotation=45, ha="right")
+        axes.set_yticks(range(len(tasks)), tasks)
+        axes.set_title(f"{name}: {row.key.label_and_preset}\n{row.key.data} {row.key.fraction:g} %", fontsize=8)
+        axes.figure.colorbar(image)
 
-            figures.append(_svg(draw, (5.0, 4.0)))
-    return figures
+    maps = [
+        partial(draw, name=name, row=row, mixings=mixings)
+        for row in rows
+        if (mixings := row.extras("mixing")) and "alpha" in mixings[0]
+        for name in ("alpha", "beta")
+    ]
+    return [_svg(*maps, columns=4, size=(3.2, 2.8))] if maps else []
 
 
 DRAWINGS: dict[str, Callable[[Suite, Sequence[TableRow]], list[str]]] = {

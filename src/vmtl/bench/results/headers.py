@@ -39,6 +39,7 @@ def _protocol(rows: Sequence[TableRow]) -> str:
     seeds = sorted({seed for row in rows for seed in row.runs})
     rules = sorted({row.key.selection for row in rows if not row.key.is_reference})
     what = "seeds" if rows[0].key.split == "paper" else "random splits"
+    how_many = f"{len(seeds)} {what}" if len(seeds) != 1 else f"One {what[:-1]}"
     steps = sorted(
         {
             f"{options.get('preset', 'default')} with max_steps = {options['max_steps']:,}"
@@ -48,12 +49,23 @@ def _protocol(rows: Sequence[TableRow]) -> str:
             if "max_steps" in options
         }
     )
-    text = f"{len(seeds)} {what}; selection: {', '.join(rules) or 'none'}; ± is the 95 % t-interval over {what}."
+    text = f"{how_many}; selection: {', '.join(rules) or 'none'}; ± is the 95 % t-interval over {what}."
     return f"{text} Shorter training than the preset's own: {'; '.join(steps)}." if steps else text
 
 
 def missing_note(rows: Sequence[TableRow]) -> list[str]:
-    """What has not been run, and what diverged."""
-    missing = sum(row.n_wanted - len(row.runs) for row in rows)
-    notes = [f"{missing} jobs of this table have no record yet."] if missing else []
+    """What was asked for and has not been run, row by row, and what diverged."""
+    wanted = sum(row.n_wanted for row in rows)
+    missing = wanted - sum(len(row.runs) for row in rows)
+    notes = []
+    if missing and missing == wanted:
+        notes = [f"None of its {wanted} jobs has a record."]
+    elif missing:
+        short: dict[tuple[int, int], list[str]] = {}
+        for row in rows:
+            if len(row.runs) < row.n_wanted:
+                name = row.key.label if row.key.is_reference else row.key.label_and_preset
+                short.setdefault((len(row.runs), row.n_wanted), []).append(name)
+        parts = [f"{done} of {asked} runs of {', '.join(names)}" for (done, asked), names in sorted(short.items())]
+        notes = [f"{missing} jobs of this table have no record yet; there are {'; '.join(parts)}."]
     return notes + [f"{row.key.label_and_preset}: {row.diverged} runs diverged." for row in rows if row.diverged]

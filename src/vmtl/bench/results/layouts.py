@@ -38,6 +38,8 @@ def _wide_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
         lines: dict[tuple[str, str], dict[float, str]] = {}
         notes: dict[str, None] = {}
         for row in of_data:
+            if not row.runs:
+                continue
             cell = with_interval(row.interval(suite.metric), suite.metric)
             paper = find_paper(suite, row.key, suite.metric)
             if paper is not None and "average" in paper.mean:
@@ -55,7 +57,7 @@ def _wide_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
 def _runtime_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
     """Seconds per training step and per 1,000 test rows, ours on one thread beside the paper's."""
     body = []
-    for row in rows:
+    for row in (row for row in rows if row.runs):
         cells = [row.key.label, row.key.preset]
         for cost, metric in (
             ("seconds_per_step", "seconds_per_iteration"),
@@ -131,8 +133,8 @@ def _attack_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
             ]
             body.append((f"{level:g}", *cells))
         columns = ("noise level", *(row.key.label_and_preset for row in curves))
-        header = header_lines(suite, rows) if task == "average" else ()
-        tables.append(Table(f"{suite.title}: {task}", columns, tuple(body), header, tuple(missing_note(rows))))
+        header, notes = (header_lines(suite, rows), missing_note(rows)) if task == "average" else ((), [])
+        tables.append(Table(f"{suite.title}: {task}", columns, tuple(body), header, tuple(notes)))
     return tables
 
 

@@ -40,9 +40,9 @@ def method_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
 
 
 def _method_table(suite: Suite, rows: list[TableRow]) -> Table:
-    """A row per method; what was chosen on test labels is a column of its own, never a row."""
+    """A row per method that has runs; what was chosen on test labels is a column of its own, never a row."""
     metric, first = suite.metric, rows[0].key
-    honest = [row for row in rows if row.key.selection != "oracle"]
+    honest = [row for row in rows if row.key.selection != "oracle" and row.runs]
     papers = {row.key: paper for row in honest if (paper := find_paper(suite, row.key, metric)) is not None}
     remarks = list(dict.fromkeys(text for paper in papers.values() for text in paper.notes))
     ours = _ours(honest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from vmtl.bench.results.figures import suite_figures
 from vmtl.bench.results.layouts import suite_tables
@@ -14,6 +15,9 @@ from vmtl.bench.results.text_table import Table, number, signed, to_html, to_mar
 from vmtl.bench.run.records import Record
 from vmtl.bench.run.suite import Suite
 from vmtl.bench.run.watcher import clock
+
+#: Processor time over wall-clock time below which a machine counts as busy with other work.
+BUSY = 0.8
 
 
 def write_suite(suite: Suite, records: Mapping[str, Record], folder: Path) -> tuple[Path, Path]:
@@ -26,13 +30,32 @@ def write_suite(suite: Suite, records: Mapping[str, Record], folder: Path) -> tu
     return files
 
 
-def results_markdown(suites: Sequence[Suite], records: Mapping[str, Record], command: str) -> str:
-    """RESULTS.md: what was run and what it cost, who wins where, then every table."""
+def write_figures(suites: Sequence[Suite], records: Mapping[str, Record], folder: Path) -> dict[str, list[Path]]:
+    """``<folder>/<suite>-1.svg`` and so on for every figure there is; the files of every suite by its name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files: dict[str, list[Path]] = {}
+    for suite in suites:
+        for place, svg in enumerate(suite_figures(suite, records), start=1):
+            file = folder / f"{suite.name}-{place}.svg"
+            file.write_text(svg, encoding="utf-8")
+            files.setdefault(suite.name, []).append(file)
+    return files
+
+
+def results_markdown(
+    suites: Sequence[Suite],
+    records: Mapping[str, Record],
+    command: str,
+    figures: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> str:
+    """RESULTS.md: what was run and what it cost, who wins where, then every table; ``figures`` are links by suite."""
     used = {job.id: records[job.id] for suite in suites for job in suite.jobs if job.id in records}
     parts = ["# Results", "", *_cost_lines(list(used.values()), command), ""]
-    parts.append(to_markdown([_verdict_table(suites, records)]))
+    if (verdicts := _verdict_table(suites, records)).rows:
+        parts.append(to_markdown([verdicts]))
     for suite in suites:
         parts.append(f"## {suite.title}\n")
+        parts += [f"![{suite.title}]({link})\n" for link in figures.get(suite.name, ())]
         parts.append(to_markdown(suite_tables(suite, records), level=3))
     return "\n".join(parts)
 
@@ -44,11 +67,12 @@ def _cost_lines(runs: Sequence[Record], command: str) -> list[str]:
     seconds, cpu = (sum(run["cost"][name] for run in runs) for name in ("seconds", "cpu_seconds"))
     peaks = [run["cost"]["peak_mb"] for run in runs if "peak_mb" in run["cost"]]
     memory = f"at most {max(peaks):,.0f} MiB of memory each, " if peaks else ""
+    busy = " The machine had other work: seconds are longer than on an idle one." if cpu < BUSY * seconds else ""
     machines = sorted({f"{run['host']['platform']}, {run['host']['machine']}" for run in runs})
     return [
         f"Written by `{command}` from {len(runs)} records; do not edit by hand.",
         f"Each job had one thread: {clock(seconds)} of wall-clock time in all jobs together, {clock(cpu)} of CPU time, "
-        f"{memory}on {'; '.join(machines)}.",
+        f"{memory}on {'; '.join(machines)}.{busy}",
         f"Versions: {versions}.",
         "Accuracy and ECE are in percent; differences are in points. VMTL's gain over a row is positive where VMTL is "
         "better, also where a lower score is better. Linear rows are scikit-learn's logistic regression or ridge. "
@@ -75,7 +99,8 @@ def _verdict_table(suites: Sequence[Suite], records: Mapping[str, Record]) -> Ta
 
 
 def _verdict(metric: str, rows: Sequence[TableRow]) -> list[str] | None:
-    ours = next((r for r in rows if r.key.method == OURS and r.key.preset == "default" and r.values(metric)), None)
+    plain = [r for r in rows if r.key.method == OURS and r.key.preset == "default" and not r.key.variant]
+    ours = next((r for r in plain if r.values(metric)), None)
     if ours is None:
         return None
     others = [r for r in rows if not r.key.is_reference and r.key.method != OURS]

@@ -48,11 +48,12 @@ def with_interval(interval: Interval, metric: str) -> str:
 
 
 def to_markdown(tables: Sequence[Table], level: int = 2) -> str:
-    """GitHub-flavoured Markdown."""
+    """GitHub-flavoured Markdown; a table without rows is its header and its footnotes."""
     parts = []
     for table in tables:
         lines = [f"{'#' * level} {table.title}", "", *_spaced(table.header)]
-        lines += [_line(table.columns), _line(["---"] * len(table.columns)), *map(_line, table.rows), ""]
+        if table.rows:
+            lines += [_line(table.columns), _line(["---"] * len(table.columns)), *map(_line, table.rows), ""]
         lines += [f"- {note}" for note in table.footnotes] + [""] * bool(table.footnotes)
         parts.append("\n".join(lines))
     return "\n".join(parts)

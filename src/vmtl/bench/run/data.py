@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -31,6 +31,7 @@ class DataSet:
     load : file -> Problem; ``draw`` for sets that come with a split: (file, percent, seed) -> both.
     shape : (T, C, D), what a stand-in imitates; C = 1 in regression.
     documents : folder of split documents below the splits folder.
+    dealt : tasks are shuffled among the rows of a class: a control, in which no two tasks are related more than others.
     features : what a row is; the file name says more.
     """
 
@@ -41,6 +42,7 @@ class DataSet:
     load: Callable[[Path], Problem] | None = None
     draw: Callable[[Path, float, int], tuple[Problem, Split]] | None = None
     documents: str | None = None
+    dealt: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,13 @@ def _image_set(name: str, stem: str, load: Callable[[Path], Problem], shape: tup
     return DataSet(name, shape, "image features", files, load, documents=name)
 
 
+_OFFICE_CALTECH = _image_set("office-caltech", "office_caltech", datasets.load_office_caltech, (4, 10, 4096))
 DATASETS: dict[str, DataSet] = {
     entry.name: entry
     for entry in (
         _image_set("office-home", "office_home", datasets.load_office_home, (4, 65, 4096)),
-        _image_set("office-caltech", "office_caltech", datasets.load_office_caltech, (4, 10, 4096)),
+        _OFFICE_CALTECH,
+        replace(_OFFICE_CALTECH, name="office-caltech-dealt", dealt=True),
         _image_set("imageclef", "imageclef", datasets.load_imageclef, (4, 12, 4096)),
         _image_set("domainnet", "domainnet", datasets.load_domainnet, (6, 345, 4096)),
         DataSet(
@@ -147,6 +151,8 @@ def prepare(job: Job, root: Path | None, splits: Path | None) -> Prepared:
     else:
         problem = _whole(job.data, file)
         split = _split(job, problem, find_documents(entry, root, splits))
+    if entry.dealt:
+        problem = deal_tasks(problem, split, job.seed)
     origin = {"file": EMBEDDED if file is None else file.name, "features": entry.features}
     return _parts(problem, split, origin, job.smoke)
 
@@ -165,6 +171,16 @@ def _parts(problem: Problem, split: Split, origin: dict[str, str | int], smoke: 
     digest = zlib.crc32(np.ascontiguousarray(train.X).tobytes() + train.y.tobytes())
     origin |= {"train_digest": f"{digest:08x}", "n_features": int(train.X.shape[1]), "n_classes": problem.n_classes}
     return Prepared(train, test, origin)
+
+
+def deal_tasks(problem: Problem, split: Split, seed: int) -> Problem:
+    """The problem with tasks shuffled among the rows of every class, training and test rows apart."""
+    task, rng = problem.task.copy(), np.random.default_rng(seed)
+    for side in (split.train, split.test):
+        for label in np.unique(problem.y[side]):
+            rows = side[problem.y[side] == label]
+            task[rows] = rng.permutation(task[rows])
+    return replace(problem, task=task)
 
 
 def _some_of_every_task(problem: Problem, rows: Array) -> Array:

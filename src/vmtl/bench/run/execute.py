@@ -10,26 +10,24 @@ from pathlib import Path
 
 import numpy as np
 
-from vmtl._utils.json_values import to_json
+from vmtl._utils.json_values import JSON, to_json
 from vmtl._utils.types import Array
 from vmtl.bench.run import selection_rules
-from vmtl.bench.run.attack import attacked, input_gradient
 from vmtl.bench.run.data import Prepared, prepare
 from vmtl.bench.run.host import Meter, describe_host, one_thread, versions
 from vmtl.bench.run.job import Job, Options
+from vmtl.bench.run.measures import MEASURES, class_probabilities
 from vmtl.bench.run.records import Record
 from vmtl.data.problem import Problem
 from vmtl.data.subsampling import evenly_spaced
 from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator, MultiTaskRegressor
-from vmtl.estimators.metrics.class_metrics import accuracy, class_scores, per_task
+from vmtl.estimators.metrics.class_metrics import class_scores, per_task
 from vmtl.estimators.metrics.real_metrics import real_scores
 from vmtl.evaluation.references import REFERENCES, fit_reference
 from vmtl.inference.variational.training import DivergenceError
 
-#: Noise levels of the attack, in standard deviations of the features.
-LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
-#: Points of a loss curve that a record keeps.
-CURVE_POINTS = 60
+#: Significant digits of the numbers in a record.
+DIGITS = 7
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,16 @@ def execute(job: Job, root: Path | None, splits: Path | None) -> Record:
         except DivergenceError as error:
             record |= {"status": "diverged", "error": str(error), "tasks": {}, "average": {}}
     complete = {**record, "cost": meter.costs(), "host": describe_host()}
-    return {name: to_json(value) for name, value in complete.items()}
+    return {name: rounded(to_json(value)) for name, value in complete.items()}
+
+
+def rounded(value: JSON) -> JSON:
+    """The same value with real numbers of ``DIGITS`` significant digits, so that records stay small."""
+    if isinstance(value, dict):
+        return {name: rounded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [rounded(inner) for inner in value]
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _result(job: Job, prepared: Prepared, meter: Meter) -> Record:
@@ -111,14 +118,6 @@ def _estimate(method: str, options: Options, train: Problem, test: Problem, seed
     else:
         p, (mean, std) = None, model.predict(test.X, tasks=test.tasks, return_std=True)
     return TestPrediction(p, mean, std, model, seconds_per_step=per_step, fit_seconds=seconds)
-
-
-def class_probabilities(model: MultiTaskClassifier, test: Problem, X: Array | None = None) -> Array:
-    """(n, C) in the problem's numbering of classes; a class that no training row has gets 0."""
-    p = np.zeros((test.n_rows, test.n_classes))
-    column = [(test.class_names or ()).index(name) for name in model.classes_]
-    p[:, column] = model.predict_proba(test.X if X is None else X, tasks=test.tasks)
-    return p
 
 
 #: The last VMTL whose features were asked for, by what it was fitted to: three control rows follow each other.
@@ -186,38 +185,3 @@ def _prediction_time(model: MultiTaskEstimator, test: Problem) -> float:
         model.predict(sample.X, tasks=sample.tasks)
         times.append(time.perf_counter() - started)
     return 1000 * min(times) / sample.n_rows
-
-
-def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
-    """The loss and its terms, averaged over tasks, at up to ``CURVE_POINTS`` steps: NLL + KL_z + KL_w as they count."""
-    history = model.history_
-    rows = dict(zip(model.tasks_, model._fitted.model.task_rows.tolist(), strict=True))
-    share = 1 / history["task"].map(rows).astype(float) if model.settings_.divide_kl_w else 1.0
-    loss = history["nll"] + history["kl_scale_z"] * history["kl_z"] + history["kl_scale_w"] * history["kl_w"] * share
-    table = history.assign(loss=loss).groupby("step").mean(numeric_only=True)
-    kept = table.iloc[evenly_spaced(len(table), CURVE_POINTS)]
-    return {"step": kept.index.tolist(), **{name: kept[name].tolist() for name in ("loss", "nll", "kl_z", "kl_w")}}
-
-
-def _mixing(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
-    """alpha and beta as lists of rows, and the tasks that index them."""
-    has_tables = model.method_.mixes and hasattr(model, "alpha_")  # thousands of tasks have none
-    tables = {"alpha": model.alpha_, "beta": model.beta_} if has_tables else {}
-    return {"tasks": list(model.tasks_), **{name: table.to_numpy().tolist() for name, table in tables.items()}}
-
-
-def _attack(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
-    """Accuracy of every task under the fast gradient sign method at every noise level."""
-    if not isinstance(model, MultiTaskClassifier):
-        raise ValueError("The attack changes the loss of a class; measure it on a classification problem.")
-    gradient = input_gradient(model, test)
-    curves: dict[str, list[float]] = {name: [] for name in test.task_names}
-    for level in LEVELS:
-        p = class_probabilities(model, test, attacked(test, gradient, level))
-        for t, name in enumerate(test.task_names):
-            rows = test.task == t
-            curves[name].append(accuracy(test.y[rows], p[rows]))
-    return {"levels": list(LEVELS), "accuracy": curves}
-
-
-MEASURES = {"history": _history, "mixing": _mixing, "attack": _attack}

@@ -26,7 +26,7 @@ class Job:
     candidates : options of the estimator, one dict per candidate between which ``selection`` chooses.
     selection : a rule of ``vmtl.bench.run.selection_rules``.
     variant : the name under which a table shows these options.
-    measure : what to record beside the scores: "history", "mixing", "attack".
+    measure : what to record beside the scores, by names of ``vmtl.bench.run.measures``.
     source : "real", or "stand-in" for synthetic rows of the same shape.
     smoke : a few rows and a few steps, to see that everything runs.
     """

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from vmtl._utils.json_values import Document
 from vmtl.bench.run.data import get_dataset, missing_data
-from vmtl.bench.run.execute import MEASURES, SMOKE_STEPS
+from vmtl.bench.run.execute import SMOKE_STEPS
 from vmtl.bench.run.job import Job, Options
+from vmtl.bench.run.measures import MEASURES
 from vmtl.bench.run.selection_rules import get_rule
 from vmtl.evaluation.references import REFERENCES
 from vmtl.methods import METHODS, get_method

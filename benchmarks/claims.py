@@ -2,8 +2,9 @@
 
     python benchmarks/claims.py [--out benchmarks/records] [--write]
 
-``claim_list`` has the claims, ``claim_statistics`` what is read from a record, ``claim_verdicts`` the rule. Nothing is
-chosen after looking: the place that decides a claim is written beside it, and every other place is shown too.
+``claim_list`` has the claims, ``claim_statistics`` what is read from a record, ``claim_verdicts`` the rule. The place
+that decides a claim is written beside it, and every other place is shown too. A claim that was added after looking at
+records says so.
 """
 
 from __future__ import annotations

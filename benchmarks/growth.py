@@ -93,6 +93,8 @@ def draw() -> None:
         memory = [max(1, record["megabytes"]) / 100 for record in records]
         axis.loglog(values, memory, "s--", color="#c2571a", label="memory, 100 MB")
         axis.set_xlabel({"tasks": "tasks of 10 rows"}.get(what, what))
+        axis.set_xticks(values, [f"{value:,}" for value in values])
+        axis.minorticks_off()
         axis.grid(alpha=0.3)
     axes[0].legend(frameon=False, fontsize=8)
     figure.savefig(PICTURE, metadata={"Date": None})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from svg_drawing import MONO, MUTED, Drawing
-from walks import ENTER, EXACT, LEAVE, POINT, VARIATIONAL, WALKS, WARM_START, Step, Walk
+from walks import ENTER, EXACT, LEAVE, POINT, VARIATIONAL, WALKS, Step, Walk
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "vmtl"
@@ -138,11 +138,11 @@ def draw_steps(drawing: Drawing, x: int, y: int, walk: Walk, fill: str) -> int:
 
 
 def draw_walk() -> str:
-    """From the call of fit through one of four recipes to the fitted model."""
-    drawing = Drawing(1074, "The walk of one fit")
-    recipes = (EXACT, WARM_START, POINT, VARIATIONAL)
+    """From the call of fit through one of three recipes to the fitted model."""
+    drawing = Drawing(810, "The walk of one fit")
+    recipes = (EXACT, POINT, VARIATIONAL)
     lanes = tuple((16 + 264 * n, walk, "model" if walk is VARIATIONAL else "people") for n, walk in enumerate(recipes))
-    middle = 412
+    middle = 280
     fork = draw_steps(drawing, middle, 16, ENTER, "ground")
     draw_step(drawing, middle, fork - 50, ENTER.steps[-1], "choice")
     end = fork + 60 + 66 * max(len(walk.steps) for _, walk, _ in lanes)

@@ -43,18 +43,6 @@ EXACT = Walk(
         Step("Confidence, by left-out rows", "inference.recipes.exact.calibrate"),
     ),
 )
-WARM_START = Walk(
-    "WarmStart: other priors of w",
-    (
-        Step("Kernel, and which columns count", "inference.features.kernel_selection.select_kernel"),
-        Step("Fixed features of it", "inference.recipes.steps.learn_features"),
-        Step("Who is like whom; scales", "inference.exact.weight_prior.infer_prior"),
-        Step("Model at these values", "inference.recipes.steps.build_model"),
-        Step("Means of q(w), as a start", "inference.exact.weight_prior.solve"),
-        Step("Everything, trained", "inference.variational.run.train_model"),
-        Step("Confidence, by left-out rows", "inference.recipes.warm_start.calibrate"),
-    ),
-)
 POINT = Walk(
     "Point: no posterior of w",
     (
@@ -111,7 +99,6 @@ TABLE = Walk(
 WALKS = {
     "fit": ENTER,
     "exact": EXACT,
-    "warm": WARM_START,
     "point": POINT,
     "variational": VARIATIONAL,
     "predict": PREDICT,

@@ -22,3 +22,8 @@ def test_the_paper_shares_everything_and_the_released_code_takes_weighted_sums()
 def test_an_unknown_preset_lists_the_known_ones() -> None:
     with pytest.raises(ValueError, match="Unknown preset 'fast'; choose one of default, paper, released"):
         get_preset("fast")
+
+
+def test_a_network_of_classifiers_pays_for_the_widths_of_its_prior_in_the_paper() -> None:
+    assert get_preset("paper").prior_gradient_w == get_preset("released", "amortised").prior_gradient_w == "detached"
+    assert get_preset("paper", "amortised") == get_preset("paper").with_options(prior_gradient_w="both")

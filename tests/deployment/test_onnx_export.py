@@ -17,7 +17,7 @@ from helpers.tables import make_table
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.types import Array
 from vmtl.deployment import export_onnx, onnx_export
-from vmtl.deployment.onnx_export import exponential_unit, search_sorted
+from vmtl.deployment.onnx_export import exponential_unit, search_sorted, soft_plus
 
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
@@ -160,6 +160,11 @@ def test_search_by_halving_is_torchs(size: int, right: bool) -> None:
     column[1, size // 2 :] = torch.inf  # groups are padded
     x = torch.cat([torch.arange(-1.0, 12.0), torch.tensor([0.5, 8.5])]).double().expand(3, -1).contiguous()
     assert torch.equal(search_sorted(column, x, right=right), torch.searchsorted(column, x, right=right))
+
+
+def test_soft_plus_is_torchs() -> None:
+    x = torch.tensor([-800.0, -3.0, -1e-9, 0.0, 2.0, 30.0, 800.0], dtype=torch.float64)
+    torch.testing.assert_close(soft_plus(x), torch.nn.functional.softplus(x, threshold=700), rtol=1e-15, atol=1e-15)
 
 
 def test_the_exponential_unit_is_torchs() -> None:

@@ -14,7 +14,6 @@ from vmtl.inference.features.kernel_selection import assume_kernel, select_kerne
 from vmtl.inference.recipes.exact import Exact
 from vmtl.inference.recipes.point import Point
 from vmtl.inference.recipes.variational import Variational
-from vmtl.inference.recipes.warm_start import WarmStart
 from vmtl.inference.strategy import Strategy, choose_strategy, fit
 from vmtl.inference.variational.run import Callbacks
 from vmtl.methods import METHODS
@@ -37,7 +36,7 @@ def chosen(method: str, preset: str = "default", **options: Any) -> Strategy:
     [
         ("vmtl", Exact()),
         ("vbmtl", Exact()),
-        ("bakker", WarmStart()),
+        ("bakker", Exact()),
         ("vmtl_ac", TRAINED),  # amortised: no means of its own
         ("vstl", Exact()),
         ("bmtl", Point()),

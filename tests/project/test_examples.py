@@ -51,8 +51,8 @@ def test_hospitals_write_tables_with_gaps_and_no_answers_in_new(tmp_path: Path) 
     run("hospitals.py", "--csv", "out", "--rows", "30", folder=tmp_path)
     heads = {f.stem: f.read_text().splitlines()[0].split(",") for f in (tmp_path / "out").iterdir()}
     assert set(heads) == {"train", "labelled", "new"}
-    assert "path" in heads["train"]
-    assert "path" not in heads["new"]
+    assert "treatment" in heads["train"]
+    assert "treatment" not in heads["new"]
     assert ",," in (tmp_path / "out" / "train.csv").read_text()
 
 

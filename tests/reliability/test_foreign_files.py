@@ -119,6 +119,7 @@ def test_a_body_of_holes(good: bytes, tmp_path: Path) -> None:
         (("classes_dtype",), "<U1000000000"),
         (("classes_dtype",), "|V1000000000"),
         (("classes_dtype",), "|S5"),
+        (("classes_dtype",), "1" * 5000),
         (("classes",), list(range(1000))),
         (("tasks",), list(range(100_000))),
         (("tasks",), ["north", "north", "west"]),

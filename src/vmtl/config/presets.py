@@ -11,7 +11,7 @@ PRESETS: dict[str, Settings] = {
     "default": Settings(),
     # The paper, with the choices it leaves open taken as the authors' code does; why the weight of KL_w is not that of
     # the lower bound: docs/presets.md. One departure: the prior of z passes gradients. Detached, nothing keeps its
-    # scale from falling, and KL_z reaches 1e10 nats.
+    # scale from falling, and KL_z reaches 1e10 nats. The same for w where one network makes all classifiers.
     "paper": Settings(
         encoder="mlp",
         dropout=0.7,
@@ -90,8 +90,10 @@ PRESETS: dict[str, Settings] = {
         predictive="mean",
     ),
 }
-#: What a preset has otherwise for methods with an amortised head: the authors' VMTL-AC is a program of its own.
+#: What a preset has otherwise for methods with an amortised head: the authors' VMTL-AC is a program of its own, and a
+#: detached prior of w lets the widths of a network's classifiers fall (docs/presets.md).
 AMORTISED: dict[str, dict[str, Any]] = {
+    "paper": {"prior_gradient_w": "both"},
     "released": {"encoder": "noisy-mlp", "bias": True, "bias_slip": True},
 }
 

@@ -124,13 +124,18 @@ class _Substitutes(TorchFunctionMode):
     """What ONNX or its runtime does not have in double precision, by what it has."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        ours = {torch.searchsorted: search_sorted, F.elu: exponential_unit}
+        ours = {torch.searchsorted: search_sorted, F.elu: exponential_unit, F.softplus: soft_plus}
         return ours.get(func, func)(*args, **(kwargs or {}))
 
 
 def exponential_unit(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """``torch.nn.functional.elu``, which onnxruntime has in single precision only."""
     return torch.where(x > 0, x, alpha * (x.clamp_max(0).exp() - 1))
+
+
+def soft_plus(x: Tensor) -> Tensor:
+    """``torch.nn.functional.softplus``, which onnxruntime has in single precision only."""
+    return x.clamp_min(0) + (1 + (-x.abs()).exp()).log()
 
 
 def search_sorted(column: Tensor, x: Tensor, *, right: bool = False) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from vmtl.estimators.base import BaseMultiTask
 
 EstimatorT = TypeVar("EstimatorT", bound="BaseMultiTask")
+#: NumPy's names of truth values, numbers and times.
+NUMBER_TYPE = re.compile(r"[<>|=]?[biufmM]\d{1,2}(\[\w{1,9}\])?")
 #: Random numbers that a model may keep for its predictions.
 MAX_DRAWS = 2**27
 
@@ -141,7 +144,7 @@ def _rebuild(kind: type[EstimatorT], payload: Document, tensors: dict[str, Tenso
 
 def _classes(labels: Sequence[object], dtype: str) -> Array:
     labels = [label_to_json(label) for label in labels]
-    if dtype not in ("U", "|O") and np.dtype(dtype).kind not in "biufmM":
+    if dtype not in ("U", "|O") and not NUMBER_TYPE.fullmatch(dtype):
         raise ValueError(f"labels of type {dtype!r}")
     return np.asarray(labels, dtype=np.dtype(dtype))
 

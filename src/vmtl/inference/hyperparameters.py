@@ -15,7 +15,7 @@ from vmtl.model.mixing import MAX_TASKS, TaskStructure
 class Hyperparameters:
     """What was inferred from the training rows, or assumed where nothing was; None where a fit has no such number.
 
-    strategy : "exact", "warm start" or "variational"; None in files that do not say.
+    strategy : "exact", "point" or "variational"; None in files that do not say.
     kernel_shares : share of every kernel that is part of the mixture, by name.
     standardise : whether columns were divided by their deviation first.
     relevance : how much each column of a table counts in every kernel, in the order of the features; 1 is as believed.

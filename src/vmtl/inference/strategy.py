@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 from vmtl.config.settings import Settings
 from vmtl.data.rows import Rows
@@ -11,7 +11,6 @@ from vmtl.inference.fitted import Fitted
 from vmtl.inference.recipes.exact import Exact
 from vmtl.inference.recipes.point import Point
 from vmtl.inference.recipes.variational import Variational
-from vmtl.inference.recipes.warm_start import WarmStart
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.run import Callbacks
 from vmtl.model.method import Method
@@ -51,33 +50,29 @@ def choose_strategy(method: Method, settings: Settings) -> Strategy:
     - ``Variational`` on an assumed kernel, or none: the paper's presets, encoders that are trained;
     - ``Variational`` on a selected kernel: where the exact model has no counterpart;
     - ``Exact``: where the posterior means of w are those of the exact model;
-    - ``WarmStart``: where they are only a good start;
     - ``Point``: where w is a point under a Gaussian prior.
     """
     if not (settings.select and settings.encoder == "kernel"):
         return Variational(assume_kernel)
-    known = what_exact_model_knows(method, settings)
-    if known is None:
+    if not is_known_exactly(method, settings):
         return Variational(select_kernel)
-    if method.q_w == "delta":
-        return Point()
-    return Exact() if known == "means" else WarmStart()
+    return Point() if method.q_w == "delta" else Exact()
 
 
 def why_not_in_parts(method: Method, settings: Settings) -> str | None:
     """The reason why a posterior cannot be found from sums over the parts of a table, if there is one."""
     method = effective_method(method, settings)
     if not isinstance(choose_strategy(method, settings), Exact):
-        return "only the exact posterior is a matter of sums, of method='vmtl' or 'vbmtl' with preset='default'"
+        return "only the exact posterior is a matter of sums, of method='vmtl', 'vbmtl' or 'bakker' with preset='default'"
     if method.encoder == "per task":
         return "each task would have features of its own"
     return "gradient steps (refine, max_steps) need all rows at once" if settings.refine else None
 
 
-def what_exact_model_knows(method: Method, settings: Settings) -> Literal["means", "start"] | None:
-    """The means of w, a start for them, or nothing: where w has no means of its own or no prior that says so, or where
-    scale or strength are given by hand."""
+def is_known_exactly(method: Method, settings: Settings) -> bool:
+    """Not where w has no means of its own or no prior that the exact model knows, nor where scale or strength are given
+    by hand."""
     by_hand = settings.logit_scale is not None or (method.mixes_w and settings.sharing is not None)
     if method.head != "direct" or method.prior_w is None or by_hand:
-        return None
-    return W_PRIORS[method.prior_w].exact
+        return False
+    return W_PRIORS[method.prior_w].exact is not None

@@ -15,10 +15,11 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.inference.exact import calibration
 from vmtl.inference.exact.calibration import (
     MAX_NEUTRAL,
+    NARROW,
     TYPICAL_WIDTH,
+    WIDTHS,
     calibrate_classifier,
     calibrate_regression,
-    calibrate_trained_classifier,
 )
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.training_moments import TrainingMoments, task_sum
@@ -117,14 +118,15 @@ def test_of_many_rows_none_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert float(shrunk.square().mean()) == pytest.approx(float(before.mean.square().mean()), rel=0.02)
 
 
-def test_a_trained_classifier_keeps_its_widths() -> None:
-    rows = toy([12, 9, 10], classes=3, spread=3.0).rows()
-    model = build("vbmtl", rows, replace(SMALL, encoder="linear", logit_scale=40.0))
-    widths = model.head.log_scale.detach().clone()
-    factors = calibrate_trained_classifier(model, rows, PRIOR)
-    assert torch.equal(model.head.log_scale, widths)
-    assert factors.log_width == 0
-    assert float(model.logit_scale) == pytest.approx(40 * np.exp(factors.log_scale))
+@pytest.mark.parametrize(("method", "tried"), [("vbmtl", WIDTHS + NARROW), ("bakker", WIDTHS), ("vmtl", WIDTHS)])
+def test_only_tasks_that_share_nothing_may_be_narrower_than_all_others(method: str, tried: tuple[float, ...]) -> None:
+    """Clear labels under widths that are far too large: the least width there is."""
+    rows = toy([12, 9, 10], classes=3, spread=1.5).rows()
+    model = build(method, rows, replace(SMALL, encoder="linear", sharing=None))
+    moments = TrainingMoments.of(model, rows)
+    mean, nothing = 20.0 * F.one_hot(rows.y, 3).double(), torch.zeros_like(moments.variance)
+    clear = replace(moments, mean=mean, variance=nothing + 1e6, variance_of_z=nothing)
+    assert calibrate_classifier(model, rows, PRIOR, clear).log_width == min(tried)
 
 
 def test_noise_and_model_variance_add_up_to_the_errors() -> None:

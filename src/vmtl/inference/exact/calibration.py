@@ -26,6 +26,8 @@ FACTOR_DEVIATION, FACTOR_RANGE = 0.2, 0.6
 MAX_NEUTRAL = 0.7
 #: Logs of the factors that are tried for the width of q(w); the belief about them is N(0, 1).
 WIDTHS = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
+#: More of them where tasks share nothing: a few rows that a plane parts want weights of any size, and so a width of any.
+NARROW = (-4.0, -5.0)
 #: Most rows that are left out one by one, and the log of the width's factor where there are more.
 MAX_LEFT_OUT, TYPICAL_WIDTH = 2000, -1.0
 #: A row's own part in its prediction at most.
@@ -54,17 +56,8 @@ def calibrate_classifier(model: Model, rows: Rows, prior: OutputPrior, moments: 
         log_scale = _neutral_factor(moments.mean, variance, rows.weight.cpu().double()[:, None])
         seen = _integrated(moments.mean, variance, log_scale).softmax(-1)
         return _apply(model, Calibration(log_scale, TYPICAL_WIDTH, seen))
-    return _apply(model, _best_factors(rows, prior, moments, moments.mean.softmax(-1), WIDTHS))
-
-
-@torch.no_grad()
-def calibrate_trained_classifier(model: Model, rows: Rows, prior: OutputPrior) -> Calibration:
-    """The same of means that were trained on from the mode: widths were trained with them and stay."""
-    moments = TrainingMoments.of(model, rows)
-    if len(rows.y) > MAX_LEFT_OUT:
-        return Calibration(0.0, 0.0, _integrated(moments.mean, SHRINKAGE * moments.variance, 0.0).softmax(-1))
-    p = (moments.mean / (1 + SHRINKAGE * moments.variance).sqrt()).softmax(-1)
-    return _apply(model, _best_factors(rows, prior, moments, p, (0.0,)))
+    shares_nothing = model.prior_w is not None and model.prior_w.exact == "independent"
+    return _apply(model, _best_factors(rows, prior, moments, WIDTHS + NARROW if shares_nothing else WIDTHS))
 
 
 def _shrinkage(moments: TrainingMoments, log_width: float) -> Tensor:
@@ -73,15 +66,13 @@ def _shrinkage(moments: TrainingMoments, log_width: float) -> Tensor:
     return SHRINKAGE * (moments.variance_of_z + math.exp(2 * log_width) * of_w)
 
 
-def _best_factors(
-    rows: Rows, prior: OutputPrior, moments: TrainingMoments, p: Tensor, widths: tuple[float, ...]
-) -> Calibration:
+def _best_factors(rows: Rows, prior: OutputPrior, moments: TrainingMoments, widths: tuple[float, ...]) -> Calibration:
     """argmin over factors a, b of sum_n CE(softmax(a m / sqrt(1 + 0.2 v))) + (log(a / a0) / 0.2)^2 / 2 + (log b)^2 / 2.
 
     where m = the logits of rows that are left out (n, C), v = a^2 (variance by z + b^2 variance by w) (n, C), a0 = the
     neutral factor of two classes, 1 of more.
     """
-    dual = Dual.of(rows)
+    dual, p = Dual.of(rows), moments.mean.softmax(-1)
     left_out = leave_one_out_logits(prior.kernel(dual.gram, dual.task), moments.mean, p, dual.y, dual.weight)
     tried = []
     for log_width in widths:

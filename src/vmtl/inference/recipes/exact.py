@@ -48,7 +48,8 @@ KEPT_SCORES, TASK_SCORES = 20_000, 20
 
 @dataclass(frozen=True)
 class Exact:
-    """For priors under which the posterior means of w are those of a joint Gaussian: the mixture, and N(0, I).
+    """For priors under which the posterior means of w are those of a joint Gaussian: the mixture, N(0, I), and one
+    Gaussian that all tasks come from.
 
     With the noise as it is and z deterministic, the posterior means of a regression are the optimum of the objective,
     so neither they nor the noise are trained further. Nor is the mode of a classifier: left-out rows are predicted
@@ -79,6 +80,8 @@ class Exact:
         solution = solve(features.distinct, prior)
         adopt(model, solution)
         told, loss = set_widths(model, features.distinct, prior)
+        if model.prior_w is not None:
+            model.prior_w.update(model.weights())
         if settings.refine or features.held_out is not None:
             freeze_means(model)
             history = train_model(model, features.rows, features.held_out, seed, callbacks)

@@ -24,6 +24,7 @@ from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method
 from vmtl.model.mixing import TaskStructure
 from vmtl.model.model import Layout, Model
+from vmtl.model.priors import W_PRIORS
 
 #: Most rows whose representations the kept means of classes are made from.
 MAX_KEPT_ROWS = 20_000
@@ -33,8 +34,11 @@ def relatedness_of(method: Method, settings: Settings) -> Relatedness:
     """What the tasks of a method may share through its priors.
 
     The mixing weights may be even (``mixing="mean"``), those of the most probable structure (``"learnable"``), or of a
-    structure that is itself uncertain (``"gumbel"``): then it is averaged over.
+    structure that is itself uncertain (``"gumbel"``): then it is averaged over. Weights that all come from one Gaussian
+    (Bakker and Heskes) are those of tasks that are alike.
     """
+    if method.prior_w is not None and W_PRIORS[method.prior_w].exact == "exchangeable":
+        return "uniform"
     if not method.mixes:
         return "independent"
     if settings.relatedness == "uniform" or settings.mixing == "mean":

@@ -58,8 +58,9 @@ class WPrior(nn.Module):
 
     #: The posteriors it is for: a Gaussian costs a KL, a delta minus its log density.
     posteriors: tuple[Literal["gaussian", "delta"], ...]
-    #: What the exact model knows under it: the posterior means of w, a good start for them, or nothing.
-    exact: Literal["means", "start"] | None = None
+    #: What tasks are to each other under it, where the exact model knows such a prior: nothing, all alike, or who learns
+    #: from whom.
+    exact: Literal["independent", "exchangeable", "mixture"] | None = None
     #: Whether mixing weights alpha exist.
     mixes = False
     #: Steps between two closed-form updates; 0 means none.

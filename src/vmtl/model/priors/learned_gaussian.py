@@ -28,7 +28,7 @@ class LearnedGaussianW(WPrior):
     """
 
     posteriors = ("gaussian",)
-    exact = "start"
+    exact = "exchangeable"
     update_every = 10
     floor = 1e-4
     mean: Tensor

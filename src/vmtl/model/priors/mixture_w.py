@@ -26,7 +26,7 @@ class MixtureW(WPrior):
     """A prior of w mixed from the other tasks' posteriors; subclasses say what a component is."""
 
     posteriors = ("gaussian",)
-    exact = "means"
+    exact = "mixture"
     mixes = True
     seen: Tensor
     sharing: Tensor

@@ -12,7 +12,7 @@ class StandardNormalW(WPrior):
     """w ~ N(0, I) for every task and class."""
 
     posteriors = ("gaussian", "delta")
-    exact = "means"
+    exact = "independent"
 
     def penalty(self, q_w: Posterior, context: Context) -> Tensor:
         """KL(q(w) || N(0, I)); of a point minus its log density up to a constant, 1/2 |w|^2: (T,)."""

@@ -34,7 +34,7 @@ class TensorNormalW(WPrior):
     """
 
     posteriors = ("delta",)
-    exact = "means"
+    exact = "independent"
     update_every = 100
     #: Weight of I in the correlation matrix.
     floor = 0.1

@@ -19,13 +19,17 @@ pytestmark = pytest.mark.usefixtures("quick_inference")
 #: A small network of fixed size, fast enough for all methods.
 SMALL: dict[str, Any] = {"encoder": "linear", "latent_dim": 4, "max_steps": 15, "random_state": 0}
 DEFAULT: dict[str, Any] = {"max_steps": 12, "random_state": 0}
-#: The default preset of methods with other heads or features of their own for every task.
-OTHER_DEFAULTS = ("vmtl_ac", "stl")
+#: The default preset of methods with other heads or features of their own for every task. Of the kernel's features only
+#: the first: the last ones have variances so alike that their directions are a matter of rounding, and what a network
+#: makes of them is too.
+OTHER_DEFAULTS, FIRST = ("vmtl_ac", "stl"), {"latent_dim": 4}
 OTHERS = tuple(method for method in METHODS if method not in ("vmtl_ac", "bmtl"))
 WEIGHT_CHECKS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 #: What a check asks beyond the interface: seven equal digits, which float32 does not have, and a good fit.
 NEEDS: dict[str, dict[str, Any]] = {
     **{name: {"dtype": "float64"} for name in WEIGHT_CHECKS},
+    "check_methods_sample_order_invariance": {"dtype": "float64"},
+    "check_methods_subset_invariance": {"dtype": "float64"},
     "check_regressors_train": {"max_steps": 60},
 }
 DRAWS = (
@@ -92,9 +96,9 @@ def test_the_default_and_a_deterministic_method(estimator: Any, check: Any) -> N
         *made((TwoTaskClassifier,), ("vmtl",), unknown_task="average", **DEFAULT),
         *made((MultiTaskClassifier,), ("bmtl",), **SMALL),
         *made(PLAIN, OTHERS, **SMALL),
-        *made(PLAIN, OTHER_DEFAULTS, **DEFAULT),
+        *made(PLAIN, OTHER_DEFAULTS, **DEFAULT, **FIRST),
         *made(SPLIT, (*OTHERS, "bmtl"), unknown_task="average", **SMALL),
-        *made(SPLIT, OTHER_DEFAULTS, unknown_task="average", **DEFAULT),
+        *made(SPLIT, OTHER_DEFAULTS, unknown_task="average", **DEFAULT, **FIRST),
     ]
 )
 def test_every_method(estimator: Any, check: Any) -> None:

@@ -63,7 +63,9 @@ def why_not_in_parts(method: Method, settings: Settings) -> str | None:
     """The reason why a posterior cannot be found from sums over the parts of a table, if there is one."""
     method = effective_method(method, settings)
     if not isinstance(choose_strategy(method, settings), Exact):
-        return "only the exact posterior is a matter of sums, of method='vmtl', 'vbmtl' or 'bakker' with preset='default'"
+        return (
+            "only the exact posterior is a matter of sums, of method='vmtl', 'vbmtl' or 'bakker' with preset='default'"
+        )
     if method.encoder == "per task":
         return "each task would have features of its own"
     return "gradient steps (refine, max_steps) need all rows at once" if settings.refine else None

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
 
 from helpers.toys import toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
@@ -120,13 +121,13 @@ def test_weights_of_tasks_move_to_where_kendall_puts_them() -> None:
 
 
 SEEDS = range(2)
-BASELINES = ("stl", "bmtl", "pooled", "qian", "long", "vstl")
+BASELINES = ("stl", "bmtl", "pooled", "qian", "long", "vstl", "vbmtl", "bakker")
 
 
 @pytest.fixture(scope="module")
 def baseline_scores() -> dict[str, dict[str, float]]:
     """Test scores of baselines and scikit-learn's rows (C by cross-validation), means over tasks and seeds."""
-    errors: dict[str, dict[str, list[float]]] = {"accuracy": {}, "rmse": {}}
+    errors: dict[str, dict[str, list[float]]] = {"accuracy": {}, "nll": {}, "rmse": {}}
     for problem, share, kind in (
         (load_digits_domains(), 0.05, "accuracy"),
         (load_rotated_digits(), 0.1, "rmse"),
@@ -140,6 +141,9 @@ def baseline_scores() -> dict[str, dict[str, float]]:
                 predicted = model.predict(test.X, tasks=test.tasks)
                 error = predicted == test.labels if kind == "accuracy" else np.square(predicted - test.labels)
                 errors[kind].setdefault(name, []).append(float(np.mean(error)))
+                if isinstance(model, MultiTaskClassifier):
+                    nll = log_loss(test.labels, model.predict_proba(test.X, tasks=test.tasks), labels=model.classes_)
+                    errors["nll"].setdefault(name, []).append(nll)
             for name in ("per_task_linear", "pooled_linear"):
                 linear = fit_reference(REFERENCES[name], train, test, None, seed)
                 if linear.p is not None:
@@ -148,7 +152,9 @@ def baseline_scores() -> dict[str, dict[str, float]]:
                     error = np.square(linear.mean - test.y)
                 errors[kind].setdefault(name, []).append(float(np.mean(error)))
     accuracy = {name: 100 * float(np.mean(values)) for name, values in errors["accuracy"].items()}
-    return {"accuracy": accuracy, "rmse": {name: float(np.sqrt(np.mean(v))) for name, v in errors["rmse"].items()}}
+    nll = {name: float(np.mean(values)) for name, values in errors["nll"].items()}
+    rmse = {name: float(np.sqrt(np.mean(values))) for name, values in errors["rmse"].items()}
+    return {"accuracy": accuracy, "nll": nll, "rmse": rmse}
 
 
 @pytest.mark.slow
@@ -162,9 +168,18 @@ def test_no_baseline_is_behind_one_linear_model_per_task(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["pooled", "long"])
+@pytest.mark.parametrize("name", ["pooled", "long", "bakker"])
 def test_what_learns_from_all_rows_is_not_behind_one_linear_model_on_them(
     name: str, baseline_scores: dict[str, dict[str, float]]
 ) -> None:
     assert baseline_scores["accuracy"][name] > baseline_scores["accuracy"]["pooled_linear"] - 2
     assert baseline_scores["rmse"][name] < 1.08 * baseline_scores["rmse"]["pooled_linear"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "point"), [("vstl", "stl"), ("vbmtl", "bmtl"), ("bakker", "pooled")])
+def test_posteriors_of_w_are_as_sure_as_points(
+    name: str, point: str, baseline_scores: dict[str, dict[str, float]]
+) -> None:
+    """Widths that are too large would show in the likelihood, not in the labels."""
+    assert baseline_scores["nll"][name] < 1.05 * baseline_scores["nll"][point]

@@ -13,7 +13,7 @@ import typer
 
 from vmtl.cli._support.console import command_line, note, show_json, show_table
 from vmtl.cli._support.options import Debug, Json, Quiet, method_names
-from vmtl.cli._support.weights import show_structure
+from vmtl.cli._support.relatedness import show_structure
 
 if TYPE_CHECKING:
     from vmtl.data.problem import Problem

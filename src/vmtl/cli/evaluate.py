@@ -8,7 +8,7 @@ import typer
 
 from vmtl.cli._support.console import printable, show_json, show_table
 from vmtl.cli._support.options import Debug, Json, LabelledTable, ModelFile, Positive, UnknownTask
-from vmtl.cli._support.weights import cut_name
+from vmtl.cli._support.relatedness import cut_name
 
 if TYPE_CHECKING:
     from vmtl.evaluation import Evidence

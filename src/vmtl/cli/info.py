@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vmtl._utils.messages import first_few
 from vmtl.cli._support.console import show_json, show_table
 from vmtl.cli._support.options import Debug, Json, ModelFile
-from vmtl.cli._support.weights import show_structure
+from vmtl.cli._support.relatedness import show_structure
 
 if TYPE_CHECKING:
     from vmtl.estimators import MultiTaskEstimator

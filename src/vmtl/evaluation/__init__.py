@@ -16,10 +16,10 @@ from vmtl.estimators.metrics.class_metrics import (
 from vmtl.estimators.metrics.real_metrics import coverage, gaussian_nll, mae, nmse, r2, real_scores, rmse
 from vmtl.evaluation.comparison import Gain, Labelled, compare, count_repeated, gains, lead, names_to_compare
 from vmtl.evaluation.decisions import Costs, Decision, curves, decide
-from vmtl.evaluation.evidence import Evidence, gather, perfect_ece
 from vmtl.evaluation.importance import Importance, column_importance
 from vmtl.evaluation.intervals import Interval
 from vmtl.evaluation.references import REFERENCES, fit_reference
+from vmtl.evaluation.scored_predictions import Evidence, gather, perfect_ece
 from vmtl.evaluation.structure import structure_worth_of
 
 __all__ = [

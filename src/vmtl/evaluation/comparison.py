@@ -15,9 +15,9 @@ from vmtl._utils.types import Array, MatrixLike
 from vmtl.data.duplicates import row_digests
 from vmtl.data.problem import Problem
 from vmtl.estimators.base import BaseMultiTask
-from vmtl.evaluation.evidence import Evidence, gather
 from vmtl.evaluation.intervals import LEVEL, Interval, of_mean
 from vmtl.evaluation.references import REFERENCES, fit_reference
+from vmtl.evaluation.scored_predictions import Evidence, gather
 from vmtl.methods import METHODS
 
 #: The methods that learn every task alone, and all rows as one task.

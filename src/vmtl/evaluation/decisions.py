@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from vmtl._utils.types import Array
-from vmtl.evaluation.evidence import Evidence
+from vmtl.evaluation.scored_predictions import Evidence
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
 from vmtl.inference.features.kernel_map import KernelMap, name_shares
 from vmtl.inference.features.maps import from_tensors
 from vmtl.inference.hyperparameters import Hyperparameters
-from vmtl.inference.left_out import LeftOutScores
+from vmtl.inference.left_out_scores import LeftOutScores
 from vmtl.inference.structure.known_tasks import KnownTasks
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.training import check_weights

@@ -30,8 +30,8 @@ from torch import Tensor
 
 from vmtl._utils.noise import antithetic
 from vmtl._utils.types import Array
-from vmtl.inference.feature_parts import feature_parts
 from vmtl.inference.features.feature_map import FeatureMap
+from vmtl.inference.features.feature_parts import feature_parts
 from vmtl.model.distributions import Gaussian, Posterior
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.logits import affine, logit_moments

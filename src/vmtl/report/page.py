@@ -11,8 +11,8 @@ import numpy as np
 from vmtl._utils.messages import counted, first_few, quoted
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.evaluation.decisions import Costs
-from vmtl.evaluation.evidence import Evidence
 from vmtl.evaluation.importance import Importance
+from vmtl.evaluation.scored_predictions import Evidence
 from vmtl.report.arrows import Control
 from vmtl.report.finding import Finding, read_model
 from vmtl.report.many_tasks import MOST_MAPPED

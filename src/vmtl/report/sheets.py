@@ -10,9 +10,9 @@ import numpy as np
 
 from vmtl.evaluation.comparison import Gain
 from vmtl.evaluation.decisions import Decision
-from vmtl.evaluation.evidence import Evidence
 from vmtl.evaluation.importance import Importance
 from vmtl.evaluation.intervals import Interval
+from vmtl.evaluation.scored_predictions import Evidence
 from vmtl.methods import METHODS
 from vmtl.report.arrows import Arrow, Control, even_weight
 from vmtl.report.finding import Finding

@@ -13,7 +13,7 @@ from helpers.three_tasks import REAL, TASK, UNIT, X, Y
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.datasets import make_task_groups
 from vmtl.deployment import describe
-from vmtl.inference import new_task
+from vmtl.inference.added_tasks import extension
 from vmtl.inference.structure import covariance, mixing_weights, positions, structure_posterior
 from vmtl.model import mixing
 
@@ -255,7 +255,7 @@ def test_many_tasks_without_a_table_of_all_pairs_get_one_more(
 def test_a_model_of_thousands_of_tasks_grows_without_a_table(
     before: Estimator, after: Estimator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (new_task, mixing, mixing_weights):
+    for module in (extension, mixing, mixing_weights):
         monkeypatch.setattr(module, "MAX_TASKS", len(before.tasks_))
     for module in (covariance, positions, structure_posterior):
         monkeypatch.setattr(module, "MAX_DENSE", 4)
@@ -272,3 +272,20 @@ def test_a_model_of_thousands_of_tasks_grows_without_a_table(
     X, y = rows(NEW, real, train=False)
     tasks = np.full(len(y), NEW, dtype=object)
     assert model.score(X, y, tasks=tasks) > after.score(X, y, tasks=tasks) - 0.1
+
+
+def test_one_gaussian_of_all_tasks_is_what_a_new_task_comes_from(tmp_path: Path) -> None:
+    """Bakker and Heskes: rows unlike any before give new features, and their prior has no opinion of these."""
+    (X, y), (held, truth) = rows(NEW, False), rows(NEW, False, train=False)
+    longer = fitted(False, method="bakker").add_task(X[:3], y[:3], task=NEW)
+    alone = MultiTaskClassifier("bakker", random_state=0).fit(X[:3], y[:3], tasks=[NEW] * 3)
+    tasks = np.full(len(truth), NEW, dtype=object)
+    assert longer.score(held, truth, tasks=tasks) > alone.score(held, truth, tasks=tasks)
+    far = copy.deepcopy(longer).add_task(5 * X, y, task="far")
+    assert far._fitted.model.prior_w.mean.shape[-1] > longer._fitted.model.prior_w.mean.shape[-1]
+    assert far.score(5 * X, y, tasks=np.full(len(y), "far")) > 0.5
+    before, after = (m.predict_proba(held, tasks=tasks) for m in (longer, far))
+    assert np.array_equal(before, after)
+    far.save(tmp_path / "far.vmtl")
+    again = MultiTaskClassifier.load(tmp_path / "far.vmtl")
+    assert np.array_equal(again.predict_proba(held, tasks=tasks), after)

@@ -14,8 +14,8 @@ from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.data.rows import Rows
 from vmtl.estimators.inputs.task_labels import task_values
 from vmtl.estimators.inputs.validation import InputValidationMixin
+from vmtl.inference.added_tasks.extension import add_rows, why_not
 from vmtl.inference.fitted import Fitted
-from vmtl.inference.new_task import add_rows, why_not
 from vmtl.inference.prediction import Predictor
 
 

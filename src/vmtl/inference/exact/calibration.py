@@ -26,7 +26,7 @@ FACTOR_DEVIATION, FACTOR_RANGE = 0.2, 0.6
 MAX_NEUTRAL = 0.7
 #: Logs of the factors that are tried for the width of q(w); the belief about them is N(0, 1).
 WIDTHS = (0.0, -0.5, -1.0, -1.5, -2.0, -3.0)
-#: More of them where tasks share nothing: a few rows that a plane parts want weights of any size, and so a width of any.
+#: More of them where tasks share nothing: few rows that a plane parts want weights of any size, and so any width.
 NARROW = (-4.0, -5.0)
 #: Most rows that are left out one by one, and the log of the width's factor where there are more.
 MAX_LEFT_OUT, TYPICAL_WIDTH = 2000, -1.0

@@ -24,7 +24,7 @@ from vmtl.inference.exact.weight_prior import ExactPrior, infer_prior, solve
 from vmtl.inference.exact.widths import WeightPosterior, information
 from vmtl.inference.features.kernel_selection import select_kernel
 from vmtl.inference.fitted import Fitted
-from vmtl.inference.left_out import LeftOutScores
+from vmtl.inference.left_out_scores import LeftOutScores
 from vmtl.inference.recipes.steps import (
     adopt,
     build_model,

@@ -113,13 +113,14 @@ def gather_hyperparameters(
     """What was inferred on the way to the fitted ``model``, as far as it is part of that model."""
     settings = model.settings
     infers_sharing = model.method.mixes and settings.sharing is None
+    correlated = infers_sharing or (not model.method.mixes and relatedness_of(model.method, settings) == "uniform")
     has_kernel = settings.encoder == "kernel"
     return Hyperparameters(
         strategy=strategy,
         kernel_shares=kernel.named_shares() if has_kernel else None,
         standardise=kernel.standardise if has_kernel else None,
         relevance=None if kernel.relevance is None else tuple(kernel.relevance.tolist()),
-        correlation=prior.correlation if infers_sharing else None,
+        correlation=prior.correlation if correlated else None,
         scale=prior.scale if settings.logit_scale is None else None,
         unit=kernel.feature_scale if has_kernel else None,
         decay=prior.decay if infers_sharing else None,

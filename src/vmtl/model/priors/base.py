@@ -58,8 +58,8 @@ class WPrior(nn.Module):
 
     #: The posteriors it is for: a Gaussian costs a KL, a delta minus its log density.
     posteriors: tuple[Literal["gaussian", "delta"], ...]
-    #: What tasks are to each other under it, where the exact model knows such a prior: nothing, all alike, or who learns
-    #: from whom.
+    #: What tasks are to each other under it, if the exact model knows such a prior: nothing, alike, or one learns from
+    #: another.
     exact: Literal["independent", "exchangeable", "mixture"] | None = None
     #: Whether mixing weights alpha exist.
     mixes = False

@@ -8,7 +8,7 @@ import numpy as np
 
 from vmtl._utils.types import Array
 from vmtl.evaluation.decisions import Costs, Curves, curves, decide
-from vmtl.evaluation.evidence import Evidence
+from vmtl.evaluation.scored_predictions import Evidence
 from vmtl.report.style import ACCENT, MUTED, WARM, axes
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from scipy.stats import norm
 from vmtl._utils.types import Array
 from vmtl.estimators.metrics.class_metrics import ECE_BINS, ece
 from vmtl.evaluation.comparison import ALONE, POOLED, Gain
-from vmtl.evaluation.evidence import Evidence, perfect_ece
 from vmtl.evaluation.intervals import Interval
+from vmtl.evaluation.scored_predictions import Evidence, perfect_ece
 from vmtl.report.style import ACCENT, BAD, GOOD, INK, LINE, MUTED, WARM, axes, short
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 
 from vmtl.estimators.metrics.class_metrics import auc
 from vmtl.evaluation.decisions import Costs, Decision, decide, event_of
-from vmtl.evaluation.evidence import Evidence
+from vmtl.evaluation.scored_predictions import Evidence
 from vmtl.report.plots.decisions import is_binary, plot_precision_recall, plot_roc, thin_curves
 from vmtl.report.plots.svg import Picture, draw
 from vmtl.report.sections.section import Section

@@ -12,8 +12,8 @@ from vmtl._utils.messages import counted, first_few
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.metrics.real_metrics import COVERAGE
 from vmtl.evaluation.comparison import ALONE, gains, lead
-from vmtl.evaluation.evidence import Evidence
 from vmtl.evaluation.intervals import LEVEL, of_share
+from vmtl.evaluation.scored_predictions import Evidence
 from vmtl.report.plots import scores as scored
 from vmtl.report.plots.svg import Picture, draw, draw_grid
 from vmtl.report.sections.section import Section

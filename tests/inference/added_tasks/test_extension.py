@@ -11,7 +11,7 @@ import torch
 
 from helpers.three_tasks import REAL, TASK, UNIT
 from vmtl import MultiTaskRegressor
-from vmtl.inference import new_task
+from vmtl.inference.added_tasks import extension
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 NOISY = UNIT + 30 * np.random.default_rng(0).normal(size=len(UNIT))
@@ -36,13 +36,13 @@ def test_a_task_stands_apart_only_if_some_may(
     chance: float, model: MultiTaskRegressor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Targets in reverse order speak for a task of its own kind; whether that is believed depends on the readings."""
-    longer, found, true_apart = copy.deepcopy(model), [], new_task._Extension.apart
+    longer, found, true_apart = copy.deepcopy(model), [], extension._Extension.apart
 
     def apart(*arguments: object) -> float:
         found.append(true_apart(*arguments))  # type: ignore[arg-type]
         return found[-1]
 
-    monkeypatch.setattr(new_task._Extension, "apart", apart)
+    monkeypatch.setattr(extension._Extension, "apart", apart)
     belief = longer._fitted.known.belief
     share = torch.zeros_like(belief.share)
     share[0], share[-1] = 1 - chance, chance

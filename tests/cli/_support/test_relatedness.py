@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vmtl.cli._support.weights import show_structure
+from vmtl.cli._support.relatedness import show_structure
 
 
 def even(n: int) -> pd.DataFrame:

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
-from vmtl.inference.exact import new_weights
-from vmtl.inference.exact.new_weights import ExpectedWeights, Sources, solve_new
+from vmtl.inference.added_tasks import new_weights
+from vmtl.inference.added_tasks.new_weights import ExpectedWeights, Sources, solve_new
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import solve_classifier, solve_regression
 from vmtl.inference.exact.widths import WeightPosterior, information

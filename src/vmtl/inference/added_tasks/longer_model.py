@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
-from vmtl.inference.feature_parts import ABSENT
+from vmtl.inference.features.feature_parts import ABSENT
 from vmtl.inference.features.maps import feature_spread
 from vmtl.inference.variational.history import History
 from vmtl.model.encoders import KernelEncoder
@@ -26,8 +26,9 @@ def wider_model(model: Model, rows: Rows) -> Model:
     wider = _empty(model, model.class_mask, model.task_rows, spread)
     for name, value in wider.state_dict().items():
         before = model.state_dict()[name]
-        if name.startswith("head."):
-            value.fill_(ABSENT if name == "head.log_scale" else 0.0)
+        if name.startswith(("head.", "prior_w.")) and value.shape != before.shape:  # one number per feature
+            if name.startswith("head."):
+                value.fill_(ABSENT if name == "head.log_scale" else 0.0)
             value[..., :known], value[..., -1] = before[..., :known], before[..., -1]
         elif name != "encoder.spread":
             value.copy_(before)

@@ -1,9 +1,9 @@
-"""A task more, or more rows of a known one, without fitting again: others keep their posteriors to the bit.
+"""What a fitted model becomes by the rows of a new task, or by more of a known one: others stay as they are.
 
 The kernel and all scales stay as they were inferred. Rows that the features do not reach get features of their own
 (``vmtl.inference.features.longer_map``), which others have no weights for. Where the new task lies follows from its
 representations (``vmtl.inference.structure.newcomer``), how far it stands apart from its targets, and its weights from
-those of all others and from its own rows (``vmtl.inference.exact.new_weights``).
+those of all others and from its own rows (``vmtl.inference.added_tasks.new_weights``).
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from torch import Tensor
 from vmtl.data.duplicates import merge_duplicates
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
+from vmtl.inference.added_tasks.longer_model import longer_history, longer_model, wider_model
+from vmtl.inference.added_tasks.new_weights import ExpectedWeights, NewWeights, Sources, solve_new
+from vmtl.inference.added_tasks.wider_structure import wider_structure
 from vmtl.inference.exact.calibration import LEAST_NOISE
 from vmtl.inference.exact.error_variances import error_variances
 from vmtl.inference.exact.laplace import shared_curvature
-from vmtl.inference.exact.new_weights import ExpectedWeights, NewWeights, Sources, solve_new
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.training_moments import TrainingMoments, training_loss
 from vmtl.inference.exact.widths import WeightPosterior, information
-from vmtl.inference.feature_parts import known_features
+from vmtl.inference.features.feature_parts import known_features
 from vmtl.inference.features.kernel_map import KernelMap
 from vmtl.inference.features.longer_map import longer_map
 from vmtl.inference.features.maps import apply_map
 from vmtl.inference.fitted import Fitted
-from vmtl.inference.left_out import LeftOutScores
-from vmtl.inference.longer_model import longer_history, longer_model, wider_model
+from vmtl.inference.left_out_scores import LeftOutScores
 from vmtl.inference.prediction import SHRINKAGE
 from vmtl.inference.structure.covariance import TaskCovariance, alike
 from vmtl.inference.structure.known_tasks import ExactEvidence, KnownTasks, StructureBelief
 from vmtl.inference.structure.mixing_weights import covariance_of, structure_of
 from vmtl.inference.structure.newcomer import Newcomer, distances_to_last
 from vmtl.inference.structure.positions import compares_classes
-from vmtl.inference.structure.wider_structure import wider_structure
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.mixing import MAX_TASKS, TaskStructure
@@ -60,7 +60,8 @@ def why_not(fitted: Fitted) -> str | None:
     if strategy is None or (strategy == "exact" and (fitted.known is None or fitted.known.exact is None)):
         return "its file is of a version that did not keep what this needs of the known tasks; fit it again"
     if strategy != "exact" or fitted.known is None:
-        return "only the exact posterior can be extended, of method='vmtl' or 'vbmtl' with preset='default'; fit again"
+        exact = "of method='vmtl', 'vbmtl' or 'bakker' with preset='default'"
+        return f"only the exact posterior can be extended, {exact}; fit again"
     if fitted.model.n_tasks == 1 and fitted.model.method.mixes:
         return "it has one task, and how much tasks are alike is not known from one; fit two together first"
     return None
@@ -116,7 +117,9 @@ class _Extension:
     def covariance(self) -> TaskCovariance:
         """B of the known tasks."""
         known = None if self.structure is None else covariance_of(self.structure)
-        return alike(self.fitted.model.n_tasks, 0.0) if known is None else known
+        if known is not None:
+            return known
+        return alike(self.fitted.model.n_tasks, self.fitted.hyperparameters.correlation or 0.0)
 
     @property
     def prior(self) -> OutputPrior:

@@ -1,0 +1,1 @@
+"""A task more, or more rows of a known one, without fitting again."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vmtl._utils.cholesky import MOST, cholesky
+from vmtl._utils.cholesky import MOST, cholesky, inverse
 
 KINDS = [torch.float32, torch.float64]
 
@@ -70,3 +70,26 @@ def test_gradients_pass_through_the_jitter() -> None:
 def test_what_is_no_covariance_is_an_error(matrix: torch.Tensor) -> None:
     with pytest.raises(torch.linalg.LinAlgError, match="scale the columns of X"):
         cholesky(matrix)
+
+
+def test_several_matrices_have_their_factors_and_those_that_rounding_spoiled_too() -> None:
+    sound, spoiled = gram(20, 30, torch.float64), gram(20, 3, torch.float64)
+    spoiled -= 4e-16 * spoiled.trace() * torch.eye(20, dtype=torch.float64)
+    assert torch.equal(cholesky(torch.stack([sound, 2 * sound]))[0], cholesky(sound))
+    both = torch.stack([sound, spoiled])
+    factors = cholesky(both)
+    torch.testing.assert_close(factors @ factors.mT, both, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_inverses_of_hundreds_of_rows_on_two_threads(shape: tuple[int, ...]) -> None:
+    """Where torch's own inverse of several such matrices raises on more than one thread."""
+    matrix = gram(600, 700, torch.float64).expand(*shape, 600, 600).contiguous() / 700
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        found = inverse(matrix)
+    finally:
+        torch.set_num_threads(threads)
+    eye = torch.eye(600, dtype=torch.float64).expand_as(matrix)
+    torch.testing.assert_close(found @ matrix, eye, rtol=0, atol=1e-7)

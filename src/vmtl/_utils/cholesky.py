@@ -22,8 +22,17 @@ def working_precision(least: float, most: float) -> torch.dtype:
     return torch.float32 if most < SINGLE_PRECISION * least else torch.float64
 
 
+def inverse(matrix: Tensor) -> Tensor:
+    """(matrix + j I)^-1 of covariances (..., n, n), by their factors.
+
+    Not by ``torch.linalg.inv``: on more than one thread its LU factors of several matrices of some hundred rows have
+    pivots that are no rows (MKL's, in torch 2.13), and it raises or does not return.
+    """
+    return torch.cholesky_inverse(cholesky(matrix))
+
+
 def cholesky(matrix: Tensor) -> Tensor:
-    """Lower triangular L with L L' = matrix + j I: (n, n).
+    """Lower triangular L with L L' = matrix + j I: (..., n, n).
 
     j = 0 wherever the plain factorisation succeeds. A covariance with eigenvalues near 0 may miss that by rounding, on
     one processor and not on another; then j is eps times the trace, about what rounding can take from an
@@ -31,15 +40,15 @@ def cholesky(matrix: Tensor) -> Tensor:
     """
     factor: Tensor
     factor, info = torch.linalg.cholesky_ex(matrix)
-    if not info:
+    if not bool(info.any()):
         return factor
-    diagonal = matrix.detach().diagonal()
-    jitter, limit = torch.finfo(matrix.dtype).eps * float(diagonal.sum()), MOST * float(diagonal.mean())
-    while 0 < jitter <= limit < math.inf:  # never true of NaN
-        factor, info = torch.linalg.cholesky_ex(matrix + torch.diag(torch.full_like(diagonal, jitter)))
-        if not info:
+    diagonal = matrix.detach().diagonal(dim1=-2, dim2=-1)  # (..., n)
+    jitter, limit = torch.finfo(matrix.dtype).eps * diagonal.sum(-1), float(MOST * diagonal.mean(-1).max())
+    while 0 < float(jitter.max()) <= limit < math.inf:  # never true of NaN
+        factor, info = torch.linalg.cholesky_ex(matrix + torch.diag_embed(jitter[..., None].expand_as(diagonal)))
+        if not bool(info.any()):
             return factor
-        jitter *= 10
+        jitter = 10 * jitter
     raise torch.linalg.LinAlgError(  # type: ignore[attr-defined]
         "A covariance of the training rows is not positive definite; scale the columns of X."
     )

@@ -189,3 +189,20 @@ def test_a_row_that_nobody_resembles_is_predicted_by_the_prior():
     seen, _ = posterior_mode(kernel, y, 2, weight)
     moved = leave_one_out_logits(kernel, seen, seen.softmax(-1), y, weight)
     assert float(moved.abs().max()) < 0.5 * float(seen.abs().max())
+
+
+def test_left_out_rows_of_hundreds_of_classes_on_two_threads() -> None:
+    """Where torch's own LU of several matrices of that size raises on more than one thread."""
+    n, classes, generator = 4, 300, torch.Generator().manual_seed(0)
+    x = torch.randn(n, 3, generator=generator, dtype=torch.float64)
+    logits = torch.randn(n, classes, generator=generator, dtype=torch.float64)
+    arguments = (x @ x.T + torch.eye(n), logits, logits.softmax(-1), torch.arange(n), torch.ones(n).double())
+    threads, found = torch.get_num_threads(), []
+    for number in (1, 2):
+        torch.set_num_threads(number)
+        try:
+            found.append(leave_one_out_logits(*arguments))
+        finally:
+            torch.set_num_threads(threads)
+    torch.testing.assert_close(*found)
+    assert (found[0] != logits).all()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -192,8 +193,8 @@ def leave_one_out_logits(kernel: Tensor, logits: Tensor, p: Tensor, label: Tenso
     block = posterior_blocks(kernel, weight[:, None] * p)  # (n, C, C)
     curvature = weight[:, None, None] * (torch.diag_embed(p) - p[:, :, None] * p[:, None, :])
     eye = torch.eye(n_classes, dtype=kernel.dtype)
-    step: Tensor = torch.linalg.solve(eye - block @ curvature, block @ gradient[..., None])[..., 0]
-    return logits - step
+    without = (eye - block @ curvature).numpy()  # torch's LU of many matrices fails on threads, see inverse()
+    return logits - torch.from_numpy(np.linalg.solve(without, (block @ gradient[..., None]).numpy()))[..., 0]
 
 
 def _shared_curvature_step(kernel: Tensor, gradient: Tensor, p: Tensor, weight: Tensor) -> Tensor:

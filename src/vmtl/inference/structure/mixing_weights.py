@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from vmtl._utils.cholesky import cholesky
+from vmtl._utils.cholesky import cholesky, inverse
 from vmtl.inference.structure.covariance import (
     LEAST_OWN,
     DenseCovariance,
@@ -66,7 +66,7 @@ def conditional(covariance: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     is the best that a mixture with these weights can do. It is the conditional above wherever no weight is negative.
     """
     eye = torch.eye(covariance.shape[-1], dtype=torch.bool)
-    precision = torch.linalg.inv(covariance)
+    precision = inverse(covariance)
     alpha = _mixture(-precision / precision.diagonal(dim1=-2, dim2=-1).unsqueeze(-1), eye)
     shared = (alpha * covariance).sum(-1)  # cov(w_t, u_t)
     spread = torch.einsum("...ti,...ij,...tj->...t", alpha, covariance, alpha)  # var(u_t)

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from vmtl._utils.cholesky import inverse
 from vmtl.model.distributions import Posterior
 from vmtl.model.priors.base import Context, PriorSettings, WPrior
 
@@ -62,5 +63,5 @@ class TensorNormalW(WPrior):
     def assign(self, covariance: Tensor) -> None:
         """Take S (T, T), with what the density needs of it."""
         self.covariance.copy_(covariance)
-        self.inverse.copy_(torch.linalg.inv(self.covariance))
+        self.inverse.copy_(inverse(self.covariance))
         self.log_det.copy_(torch.logdet(self.covariance))

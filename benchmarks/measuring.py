@@ -28,7 +28,8 @@ class Bench:
     """How to measure: which clock, how many threads, how often."""
 
     def __init__(self, clock: str, threads: int, repeats: int) -> None:
-        import torch
+        import vmtl  # noqa: F401  before torch, so that threads sleep while they wait
+        import torch  # isort: skip
 
         torch.set_num_threads(threads)
         self.clock, self.threads, self.repeats = CLOCKS[clock], threads, repeats

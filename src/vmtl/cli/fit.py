@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -69,14 +70,44 @@ def fit(
 
     check_output(out, table)
     named = named_options(method, preset, steps, seed, unknown_task, quiet)
+    request = Request(table, out, task, target, kind, tuple(drop or ()), named, tuple(option or ()), quiet, json)
     if table.is_dir():
         check_not_given(checkpoint, folds)
-        how = {"engine": engine or "local", "workers": workers, "address": address}
-        named |= {"missing": missing, "task_column": task}
-        fit_folder(table, out, task, target, kind, drop or [], named, option, how, quiet, json)
+        fit_folder(request, missing, engine=engine or "local", workers=workers, address=address)
     else:
         check_engine(table, engine, workers, address)
-        fit_table(table, out, task, target, kind, drop, named, missing, option, checkpoint, folds, quiet, json)
+        fit_table(request, missing, checkpoint, folds)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, of a table or of a folder."""
+
+    source: Path
+    out: Path
+    task: str
+    target: str
+    kind: str
+    drop: tuple[str, ...]
+    named: dict[str, Any]  # options of the estimator with an option of their own
+    pairs: tuple[str, ...]  # NAME=VALUE of others
+    quiet: bool
+    json: bool
+
+    def make_model(self, is_classification: bool, **options: object) -> MultiTaskEstimator:
+        """The estimator for this kind of target; what ``--set`` says has the last word."""
+        from vmtl import MultiTaskClassifier, MultiTaskRegressor
+
+        estimator: type[MultiTaskEstimator] = MultiTaskClassifier if is_classification else MultiTaskRegressor
+        return estimator(**(self.named | options | parse_options(self.pairs, estimator().get_params())))
+
+    def finish(self, model: MultiTaskEstimator, seconds: float, notes: dict[str, object], **shown: object) -> None:
+        """Write the file, and say so; ``shown`` is for those who read JSON."""
+        model.save(self.out, metadata={**notes, "seconds": round(seconds, 3)})
+        if self.json:
+            show_json({"model": str(self.out), "method": self.named["method"], "seconds": seconds, **notes, **shown})
+        done = f"{self.out}: {model.method_.name}{steps_taken(model)} in {seconds:.1f} s."
+        note(done, self.quiet or self.json)
 
 
 def named_options(
@@ -87,67 +118,32 @@ def named_options(
     return {**named, "unknown_task": unknown_task, "verbose": int(not quiet)}
 
 
-def fit_table(
-    table: Path,
-    out: Path,
-    task: str,
-    target: str,
-    kind: str,
-    drop: list[str] | None,
-    options: dict[str, Any],
-    missing: str,
-    pairs: list[str] | None,
-    checkpoint: Path | None,
-    folds: int | None,
-    quiet: bool,
-    json: bool,
-) -> None:
+def fit_table(request: Request, missing: str, checkpoint: Path | None, folds: int | None) -> None:
     """One model of a table that is read whole, with remarks about what it holds."""
     from vmtl.cli._support.advice import warnings_about, what_was_read
 
-    with progress_bar(f"Reading {table.name}", visible=not quiet):
-        problem = read_problem(table, task, target, kind, drop)
-        model = make_model(problem, options | of_tables(problem, task, missing), pairs)
-    note(what_was_read(problem, target, forced=kind != "auto"), quiet)
-    warnings = [] if quiet and not json else list(warnings_about(problem, visible=not quiet))
+    quiet = request.quiet
+    with progress_bar(f"Reading {request.source.name}", visible=not quiet):
+        problem = read_problem(request)
+        model = request.make_model(problem.is_classification, **of_tables(problem, request.task, missing))
+    note(what_was_read(problem, request.target, forced=request.kind != "auto"), quiet)
+    warnings = [] if quiet and not request.json else list(warnings_about(problem, visible=not quiet))
     note("\n".join(f"Warning: {warning}" for warning in warnings), quiet or not warnings)
-    seconds, notes = train(model, problem, checkpoint, folds), training_notes(problem, model, task, target)
-    model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
-    if json:
-        shown = {"model": str(out), "method": options["method"], "seconds": seconds, **notes, "warnings": warnings}
-        show_json(shown)
-    note(f"{out}: {model.method_.name}{steps_taken(model)} in {seconds:.1f} s.", quiet or json)
+    seconds = train(model, problem, checkpoint, folds)
+    request.finish(model, seconds, training_notes(problem, model, request), warnings=warnings)
 
 
-def fit_folder(
-    folder: Path,
-    out: Path,
-    task: str,
-    target: str,
-    kind: str,
-    drop: list[str],
-    options: dict[str, Any],
-    pairs: list[str] | None,
-    how: dict[str, Any],
-    quiet: bool,
-    json: bool,
-) -> None:
+def fit_folder(request: Request, missing: str, **how: Any) -> None:
     """One model of all Parquet files of a folder."""
-    from vmtl import MultiTaskClassifier, MultiTaskRegressor
     from vmtl.cli._support.folders import has_classes
 
-    is_classification = has_classes(folder, target, kind)
-    estimator: type[MultiTaskEstimator] = MultiTaskClassifier if is_classification else MultiTaskRegressor
-    model = estimator(**(options | parse_options(pairs or (), estimator().get_params())))
+    folder, task, target = request.source, request.task, request.target
+    model = request.make_model(has_classes(folder, target, request.kind), missing=missing, task_column=task)
     started = time.perf_counter()
-    model.fit_parquet(folder, task=task, target=target, drop=drop, **how)
+    model.fit_parquet(folder, task=task, target=target, drop=request.drop, **how)
     model.verbose, seconds = 0, time.perf_counter() - started
     rows = dict(zip(map(str, model.tasks_), map(int, model._fitted.model.task_rows.tolist()), strict=True))
-    notes = {"task": task, "target": target, "data": folder.name, "rows": rows, **origin()}
-    model.save(out, metadata={**notes, "seconds": round(seconds, 3)})
-    if json:
-        show_json({"model": str(out), "method": options["method"], "seconds": seconds, **notes})
-    note(f"{out}: {model.method_.name} in {seconds:.1f} s.", quiet or json)
+    request.finish(model, seconds, {"task": task, "target": target, "data": folder.name, "rows": rows, **origin()})
 
 
 def steps_taken(model: MultiTaskEstimator) -> str:
@@ -156,11 +152,12 @@ def steps_taken(model: MultiTaskEstimator) -> str:
     return f", {steps} steps" if steps > 1 else ""
 
 
-def read_problem(table: Path, task: str, target: str, kind: str, drop: list[str] | None) -> Problem:
+def read_problem(request: Request) -> Problem:
     """The labelled rows of a table that has some."""
     from vmtl.datasets import read_table
 
-    problem = read_table(table, task, target, kind=kind, drop=drop or ())
+    table, target = request.source, request.target
+    problem = read_table(table, request.task, target, kind=request.kind, drop=request.drop)
     if not problem.n_rows:
         raise ValueError(f"{table} has no rows; give at least one per task.")
     if problem.class_names is not None and problem.n_classes == 1:
@@ -178,14 +175,6 @@ def of_tables(problem: Problem, task: str, missing: str) -> dict[str, object]:
     return {"missing": missing} if np.isnan(problem.X).any() else {}
 
 
-def make_model(problem: Problem, options: dict[str, Any], pairs: list[str] | None) -> MultiTaskEstimator:
-    """The estimator for this kind of problem; what ``--set`` says has the last word."""
-    from vmtl import MultiTaskClassifier, MultiTaskRegressor
-
-    estimator: type[MultiTaskEstimator] = MultiTaskClassifier if problem.is_classification else MultiTaskRegressor
-    return estimator(**(options | parse_options(pairs or (), estimator().get_params())))
-
-
 def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None, folds: int | None = None) -> float:
     """Fit, with tasks and classes named as the user wrote them; the seconds it took."""
     from vmtl.cli._support.loading import as_written
@@ -200,7 +189,7 @@ def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None, 
     return time.perf_counter() - started
 
 
-def training_notes(problem: Problem, model: MultiTaskEstimator, task: str, target: str) -> dict[str, object]:
+def training_notes(problem: Problem, model: MultiTaskEstimator, request: Request) -> dict[str, object]:
     """What the model file says about its making; counts, names and a digest, no rows."""
     import numpy as np
 
@@ -208,8 +197,8 @@ def training_notes(problem: Problem, model: MultiTaskEstimator, task: str, targe
 
     counts = np.bincount(problem.task, minlength=problem.n_tasks)
     return {
-        "task": task,
-        "target": target,
+        "task": request.task,
+        "target": request.target,
         "data": problem.name,
         "rows": dict(zip(problem.task_names, counts.tolist(), strict=True)),
         "digest": digest(problem, model),

@@ -13,6 +13,8 @@ from vmtl.cli._support.relatedness import cut_name
 if TYPE_CHECKING:
     from vmtl.evaluation import Evidence
 
+#: The name of the last line; those of tasks are at most as long.
+MEAN = "(mean of tasks)"
 #: Scores whose names would be wider than their numbers.
 SHORT_NAMES = {
     "auc": "AUC",
@@ -68,9 +70,9 @@ def show_scores(title: str, scores: list[dict[str, object]], mean: dict[str, flo
     """A line per task, one for all rows, and the mean of the tasks."""
     first, *rest = [name for name in scores[0] if name not in ("task", "rows", "low", "high")]
     lines = [
-        (cut_name(str(row["task"])), row["rows"], row[first], interval_text(row), *map(row.get, rest)) for row in scores
+        (cut_name(str(row["task"]), len(MEAN)), row["rows"], row[first], interval_text(row), *map(row.get, rest)) for row in scores
     ]
-    lines.append(("(mean of tasks)", None, mean[first], None, *map(mean.get, rest)))
+    lines.append((MEAN, None, mean[first], None, *map(mean.get, rest)))
     show_table(title, ("task", "rows", first, "95 %", *map(SHORT_NAMES.get, rest, rest)), lines)
 
 

@@ -23,6 +23,7 @@ from vmtl.inference.variational.batches import FullBatch
 from vmtl.methods import METHODS
 from vmtl.model.model import Model
 from vmtl.model.objective import Objective, Scales
+from vmtl.model.priors.learned_gaussian import LearnedGaussianW
 
 SETTINGS = PRESETS["default"].with_options(mixing="mean", relatedness="uniform", latent_dim=6, bayesian_z=False)
 ROWS = toy([20, 15, 25], seed=3).rows()
@@ -150,3 +151,15 @@ def test_scores_of_a_classifier_are_those_of_its_left_out_probabilities() -> Non
     p = model.predict_proba(digits.X, tasks=digits.tasks)[np.arange(len(digits.y)), digits.y]
     assert found.score.mean() > (1 - p).mean()  # a row that is left out is predicted worse
     assert 0 <= float(found.score.min()) <= float(found.score.max()) <= 1
+
+
+@pytest.mark.parametrize("classes", [0, 3])
+def test_one_gaussian_of_all_tasks_has_the_means_of_an_even_mixture(classes: int) -> None:
+    """Bakker and Heskes's prior, whose M step then follows from the posterior."""
+    rows = toy([15, 20, 12], classes=classes).rows()
+    even = fit(METHODS["vmtl"], PRESETS["default"].with_options(mixing="mean"), rows, 0)
+    bakker = fit(METHODS["bakker"], PRESETS["default"], rows, 0)
+    torch.testing.assert_close(bakker.model.head.mean, even.model.head.mean)
+    assert bakker.hyperparameters.correlation == pytest.approx(even.hyperparameters.correlation)
+    assert isinstance(bakker.model.prior_w, LearnedGaussianW)
+    torch.testing.assert_close(bakker.model.prior_w.mean, bakker.model.head.mean.mean(0))

@@ -101,7 +101,8 @@ def map_cells(weights: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     return ["", *names], rows
 
 
-def cut_name(name: str) -> str:
+def cut_name(name: str, most: int = NAME) -> str:
+    """The name of a task, cut where it is longer than that."""
     from vmtl.report.style import short
 
-    return short(name, NAME)
+    return short(name, most)

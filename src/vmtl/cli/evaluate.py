@@ -70,7 +70,8 @@ def show_scores(title: str, scores: list[dict[str, object]], mean: dict[str, flo
     """A line per task, one for all rows, and the mean of the tasks."""
     first, *rest = [name for name in scores[0] if name not in ("task", "rows", "low", "high")]
     lines = [
-        (cut_name(str(row["task"]), len(MEAN)), row["rows"], row[first], interval_text(row), *map(row.get, rest)) for row in scores
+        (cut_name(str(row["task"]), len(MEAN)), row["rows"], row[first], interval_text(row), *map(row.get, rest))
+        for row in scores
     ]
     lines.append((MEAN, None, mean[first], None, *map(mean.get, rest)))
     show_table(title, ("task", "rows", first, "95 %", *map(SHORT_NAMES.get, rest, rest)), lines)

@@ -1,4 +1,4 @@
-"""What the tests of the report share: two fitted models with labelled rows, and one with a planted relation."""
+"""What the tests of the report share: fitted models with labelled rows, and findings that are made up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.evaluation import Evidence, Labelled, gather
+from vmtl.evaluation import Evidence, Importance, Interval, Labelled, gather
 
 
 @dataclass(frozen=True)
@@ -66,3 +66,11 @@ def event_evidence() -> Evidence:
     p = 1 / (1 + np.exp(1.5 - (2.5 - task) * event + rng.normal(size=200)))
     both, zeros = np.column_stack([1 - p, p]), np.zeros(200)
     return Evidence(("a", "b"), ("healthy", "relapse"), task, event, both, None, None, zeros, zeros)
+
+
+def importance(n_tasks: int, worth: float = 1.0, n_columns: int = 3) -> Importance:
+    """Columns that are worth 0.1 less each, the first ``worth``, to every task the same."""
+    names = tuple(f"column {number}" for number in range(n_columns))
+    overall = tuple(Interval(worth - 0.1 * k, worth - 0.1 * k - 0.05, worth - 0.1 * k + 0.05) for k in range(n_columns))
+    of_tasks = tuple(tuple(Interval(w.value, np.nan, np.nan) for _ in range(n_tasks)) for w in overall)
+    return Importance(names, tuple(f"t{t}" for t in range(n_tasks)), overall, of_tasks, "nats per row", 90, 500)

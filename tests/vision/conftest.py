@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
+from helpers.images import write_images, write_network
 from vmtl._utils.types import Array
 from vmtl.vision import Backbone, Transform
 
@@ -23,16 +23,7 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def images(tmp_path: Path) -> Path:
-    """Two domains, two classes, three images each, of different sizes and modes."""
-    rng = np.random.default_rng(0)
-    root = tmp_path / "images"
-    for domain in ("art", "photo"):
-        for category in ("cat", "dog"):
-            (root / domain / category).mkdir(parents=True)
-            for i, mode in enumerate(("RGB", "L", "RGBA")):
-                pixels = rng.integers(0, 256, (40 + 10 * i, 50, 4), dtype=np.uint8)
-                Image.fromarray(pixels, "RGBA").convert(mode).save(root / domain / category / f"{i}.png")
-    return root
+    return write_images(tmp_path / "images")
 
 
 class Counting:
@@ -61,12 +52,4 @@ def backbone(counting: Counting) -> Backbone:
 
 @pytest.fixture
 def onnx_file(tmp_path: Path) -> Path:
-    """A network that gives the three channel maps of a 16 x 16 image."""
-    from onnx import TensorProto, helper, save
-
-    entry = helper.make_tensor_value_info("image", TensorProto.FLOAT, ["n", 3, 16, 16])
-    out = helper.make_tensor_value_info("maps", TensorProto.FLOAT, ["n", 3, 16, 16])
-    graph = helper.make_graph([helper.make_node("Relu", ["image"], ["maps"])], "relu", [entry], [out])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    save(model, tmp_path / "net.onnx")
-    return tmp_path / "net.onnx"
+    return write_network(tmp_path / "net.onnx")

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer import Typer
-from typer.testing import CliRunner
 
 from vmtl.datasets import load_npz, load_office_caltech, save_npz
 from vmtl.vision import Backbone, BrokenImageError, Transform, extract_features, load_backbone
@@ -105,55 +103,6 @@ def test_the_progress_bar_shows_rate_and_time_left(
     assert "12/12" in shown
     assert "images/s" in shown
     assert "0:00:00" in shown
-
-
-@pytest.fixture(scope="module")
-def app() -> Typer:
-    from vmtl.cli import app
-
-    return app
-
-
-def test_the_command_writes_a_feature_file(images: Path, app: Typer, tmp_path: Path, onnx_file: Path) -> None:
-    arguments = [
-        "features",
-        str(images),
-        "--backbone",
-        f"onnx:{onnx_file}",
-        "--scaling",
-        "lite",
-        "--cache",
-        str(tmp_path),
-    ]
-    out = tmp_path / "features.npz"
-    run = CliRunner().invoke(app, [*arguments, "--out", str(out)])
-    assert run.exit_code == 0, run.output
-    assert "12 images, 2 tasks, 2 classes, 3 features; 0 from the cache" in run.output
-    problem = load_npz(out)
-    assert problem.class_names == ("cat", "dog")
-    expected = extract_features(images, f"onnx:{onnx_file}", cache=tmp_path / "other").problem
-    assert problem.X.shape == expected.X.shape
-    assert not np.allclose(problem.X, expected.X)  # the other scaling
-
-
-def test_the_command_explains_and_leaves_nothing_behind(
-    images: Path, app: Typer, tmp_path: Path, onnx_file: Path
-) -> None:
-    out = tmp_path / "features.npz"
-    arguments = ["--out", str(out), "--backbone", f"onnx:{onnx_file}", "--cache", str(tmp_path), "--quiet"]
-    (images / "art" / "cat" / "1.png").write_bytes(b"")
-    run = CliRunner().invoke(app, ["features", str(images), *arguments])
-    assert run.exit_code == 2
-    assert "art/cat/1.png cannot be read" in run.output
-    assert not out.exists()
-    run = CliRunner().invoke(app, ["features", str(images), *arguments, "--skip-broken"])
-    assert run.exit_code == 0
-    assert "skipped" in run.output
-    for wrong in (["--backbone", "resnet"], ["--scaling", "x"], ["--out", str(tmp_path / "no" / "f.npz")]):
-        run = CliRunner().invoke(app, ["features", str(images), *arguments, *wrong])
-        assert run.exit_code == 2
-        assert "Error: There is no" in run.output
-    assert CliRunner().invoke(app, ["features", str(tmp_path / "no"), *arguments]).exit_code == 2
 
 
 def test_office_caltech_vectors_are_reproduced(real_data: Path, tmp_path: Path) -> None:

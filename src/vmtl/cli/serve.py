@@ -47,7 +47,8 @@ def serve(
         raise ImportError('Serving needs uvicorn; run pip install "vmtl[serve]".') from error
     torch.set_num_threads(1)  # small requests gain nothing from more
     listener = listen(host, port)
-    note(f"{model} at http://{host}:{listener.getsockname()[1]}, ended by Ctrl-C.", quiet)
+    name = f"[{host}]" if ":" in host else host
+    note(f"{model} at http://{name}:{listener.getsockname()[1]}, ended by Ctrl-C.", quiet)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, limit_concurrency=MOST_AT_ONCE, timeout_graceful_shutdown=GRACE
     )

@@ -14,7 +14,6 @@ from helpers.forms import some_in_the_short_form
 from helpers.report_models import Case
 from vmtl import MultiTaskRegressor
 from vmtl.datasets import load_digits_domains, load_rotated_digits, load_school
-from vmtl.estimators.mixins.folds import fold_numbers
 
 #: What left-out rows may overrate themselves by: kernel and scales were chosen with them (docs/uncertainty.md).
 OPTIMISM = 0.04
@@ -137,30 +136,12 @@ def test_folds_give_scores_to_any_method_and_change_no_prediction(
         assert len(scores.score) == len(y)
 
 
-def test_a_class_that_a_fold_never_saw_is_as_strange_as_can_be(class_case: Case) -> None:
-    y = class_case.train.y.astype(object).copy()
-    y[0] = "once"
-    model = type(class_case.model)("bmtl", preset="paper", max_steps=5, random_state=0)
-    model.fit(class_case.train.X, y, tasks=class_case.train.tasks)
-    model.cross_calibrate(class_case.train.X, y, tasks=class_case.train.tasks, folds=2)
-    scores = model._fitted.left_out
-    assert scores is not None
-    assert float(scores.score[0]) == float(scores.score.max()) == 1.0
-
-
 @pytest.mark.parametrize("folds", [0, 1, 2.5, 10_000, "many"])
 def test_folds_that_cannot_be_are_one_sentence(real_case: Case, folds: object) -> None:
     case, before = real_case, real_case.model._fitted
     with pytest.raises(ValueError, match="give a number from 2 to 60, the number of rows"):
         case.model.cross_calibrate(case.train.X, case.train.y, tasks=case.train.tasks, folds=folds)
     assert case.model._fitted is before
-
-
-def test_every_task_is_spread_over_the_folds() -> None:
-    codes = np.repeat([0, 1, 2], [5, 1, 8])
-    numbers = fold_numbers(codes, 4, 0)
-    assert np.bincount(numbers).tolist() == [4, 4, 3, 3]
-    assert sorted(np.unique(numbers[codes == 0], return_counts=True)[1].tolist()) == [1, 1, 1, 2]
 
 
 def test_an_unknown_task_has_the_scores_of_all(real_case: Case) -> None:

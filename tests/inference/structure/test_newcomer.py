@@ -12,7 +12,7 @@ from torch import Tensor
 from vmtl.data.rows import Rows
 from vmtl.inference.structure.class_means import ClassCells, ClassMeans
 from vmtl.inference.structure.covariance import DenseCovariance
-from vmtl.inference.structure.known_tasks import ExactEvidence, KnownTasks, StructureBelief
+from vmtl.inference.structure.known_tasks import KnownTasks, StructureBelief
 from vmtl.inference.structure.mixing_weights import structure_of
 from vmtl.inference.structure.newcomer import Surroundings, distances_of, resembling_weights
 from vmtl.inference.structure.positions import ShiftGram, infer_positions
@@ -151,15 +151,3 @@ def test_more_rows_of_a_task_move_its_means_as_all_rows_would() -> None:
     torch.testing.assert_close(merged.means, whole.means)
     torch.testing.assert_close(merged.counts, whole.counts)
     torch.testing.assert_close(merged.variance, whole.variance, rtol=0.1, atol=0)
-
-
-def test_what_is_kept_comes_back_and_what_is_wrong_is_refused(around: tuple[KnownTasks, Tensor]) -> None:
-    exact = ExactEvidence(torch.ones(4).double(), torch.ones(6, 11).double(), torch.zeros(6, 2).double())
-    kept = KnownTasks(around[0].classes, around[0].target_scale, BELIEF, exact)
-    tensors = kept.to_tensors()
-    again = KnownTasks.from_tensors(tensors, 6)
-    assert all(torch.equal(value, again.to_tensors()[name]) for name, value in tensors.items())
-    with pytest.raises(ValueError, match="no means of shape"):
-        KnownTasks.from_tensors(tensors, 5)
-    with pytest.raises(ValueError, match="not finite"):
-        KnownTasks.from_tensors(tensors | {"told": math.nan * exact.told}, 6)

@@ -2,18 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from vmtl.evaluation import Importance, Interval
-from vmtl.report import plot_importance
+from helpers.report_models import importance
 from vmtl.report.sections.importance import importance_section
-
-
-def importance(n_tasks: int, worth: float = 1.0, n_columns: int = 3) -> Importance:
-    names = tuple(f"column {number}" for number in range(n_columns))
-    overall = tuple(Interval(worth - 0.1 * k, worth - 0.1 * k - 0.05, worth - 0.1 * k + 0.05) for k in range(n_columns))
-    of_tasks = tuple(tuple(Interval(w.value, np.nan, np.nan) for _ in range(n_tasks)) for w in overall)
-    return Importance(names, tuple(f"t{t}" for t in range(n_tasks)), overall, of_tasks, "nats per row", 90, 500)
 
 
 def test_what_matters_is_said_and_drawn() -> None:
@@ -35,9 +25,3 @@ def test_many_tasks_one_task_and_nothing_that_matters() -> None:
     assert one.lines == ()
     assert "No column is worth more than chance here" in one.words[1]
     assert len(one.sheets[0].columns) == 2
-
-
-def test_the_figure_shows_the_most_important() -> None:
-    ax = plot_importance(importance(4, n_columns=40))
-    assert len(ax.get_yticklabels()) == 15
-    assert ax.get_yticklabels()[0].get_text() == "column 0"

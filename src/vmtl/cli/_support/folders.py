@@ -76,10 +76,13 @@ class FilePrediction:
                 writer = writer or parquet.ParquetWriter(half, table.schema)
                 writer.write_table(table)
                 n_rows += len(table)
-        finally:
+        except BaseException:
             if writer is not None:
                 writer.close()
+                half.unlink()
+            raise
         if writer is not None:
+            writer.close()
             half.replace(target)
         return n_rows
 

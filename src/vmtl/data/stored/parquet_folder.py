@@ -104,10 +104,15 @@ def parquet_files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}; check the path.")
     found = (file for file in folder.rglob("*.parquet") if file.is_file())
-    files = sorted(file for file in found if not file.relative_to(folder).as_posix().startswith((".", "_")))
+    files = sorted(file for file in found if not _is_hidden(file.relative_to(folder)))
     if not files:
         raise ValueError(f"{folder} has no Parquet files; give a folder with files that end in .parquet.")
     return files
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a file, or a folder that it lies in, has a name that begins with a dot or an underscore."""
+    return any(name.startswith((".", "_")) for name in path.parts)
 
 
 def _check_alike(columns: dict[str, Any], there: dict[str, Any], first: Path, file: Path) -> None:

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from vmtl.data.rows import Rows
 from vmtl.inference.structure.class_means import ClassCells, ClassMeans
 
-Part = TypeVar("Part", "StructureBelief", "ExactEvidence")
+Part = TypeVar("Part", ClassMeans, "StructureBelief", "ExactEvidence")
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,10 @@ class KnownTasks:
     def from_tensors(cls, tensors: dict[str, Tensor], n_tasks: int) -> KnownTasks:
         """What ``to_tensors`` gave, or a ValueError that says what is wrong with it."""
         _check_shapes(tensors, n_tasks)
-        return cls(
-            ClassMeans(**{field.name: tensors[field.name] for field in fields(ClassMeans)}),
-            tensors["target_scale"],
-            _part(StructureBelief, tensors),
-            _part(ExactEvidence, tensors),
-        )
+        classes, target_scale = _part(ClassMeans, tensors), tensors.get("target_scale")
+        if classes is None or target_scale is None:
+            raise ValueError(f"what is kept of the tasks has no {'means' if classes is None else 'target_scale'}")
+        return cls(classes, target_scale, _part(StructureBelief, tensors), _part(ExactEvidence, tensors))
 
 
 #: The shape of every tensor, by letters of sizes that must agree: T tasks, C classes, K features, R readings.
@@ -120,14 +118,18 @@ SHAPES = {
 def _check_shapes(tensors: dict[str, Tensor], n_tasks: int) -> None:
     sizes = {"T": n_tasks, "2": 2, "4": 4}
     for name, value in tensors.items():
-        letters, shape = SHAPES.get(name, "?"), tuple(value.shape)
-        fits = len(letters) == len(shape) and 0 not in shape
-        if not fits or any(sizes.setdefault(a, size) != size for a, size in zip(letters, shape, strict=True)):
+        letters, shape = SHAPES.get(name), tuple(value.shape)
+        fits = letters is not None and len(letters) == len(shape) and 0 not in shape
+        if not fits or any(sizes.setdefault(a, size) != size for a, size in zip(letters or "", shape, strict=True)):
             raise ValueError(f"what is kept of the tasks has no {name} of shape {shape}")
         if not bool(value.isfinite().all()):
             raise ValueError(f"what is kept of the tasks is not finite: {name}")
 
 
 def _part(kind: type[Part], tensors: dict[str, Tensor]) -> Part | None:
+    """All tensors of a part, None if there is not one of them."""
     names = [field.name for field in fields(kind)]
-    return kind(**{name: tensors[name] for name in names}) if names[0] in tensors else None
+    absent = [name for name in names if name not in tensors]
+    if absent and len(absent) < len(names):
+        raise ValueError(f"what is kept of the tasks has no {absent[0]}")
+    return None if absent else kind(**{name: tensors[name] for name in names})

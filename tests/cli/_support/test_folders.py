@@ -66,6 +66,20 @@ def test_every_file_is_predicted_beside_its_rows(
     assert not [file for file in (tmp_path / "out").rglob("*") if file.name.startswith(".")]
 
 
+def test_of_a_file_with_a_bad_row_nothing_is_written(
+    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where blocks before it were predicted already; files before it stay."""
+    monkeypatch.setattr("vmtl.cli._support.folders.BLOCK_ROWS", 32)
+    table = labelled(200, 2)
+    table.loc[199, "site"] = "elsewhere"
+    folder = write_folder(tmp_path / "rows", table, files=2)
+    done = run("predict", model, folder, "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert "Unknown task 'elsewhere'" in " ".join(done.stderr.split())
+    assert [file.name for file in (tmp_path / "out").rglob("*") if file.is_file()] == ["0.parquet"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

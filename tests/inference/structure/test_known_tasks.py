@@ -1,0 +1,113 @@
+"""What is kept of the tasks: it comes back from a file, grows task by task, and holds means instead of rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from helpers.toys import toy
+from vmtl.inference.structure.known_tasks import ExactEvidence, KnownTasks, StructureBelief
+
+T, K = 3, 6
+BELIEF = StructureBelief(
+    torch.tensor([0.7, 0.3]).double(),
+    torch.tensor([[0.0, 0.0, 0.0], [0.1, 0.5, 0.2]]).double(),
+    *torch.tensor([0.05, 0.9, 1.3, 0.05]).double(),
+)
+EXACT = ExactEvidence(
+    torch.tensor([0.7, 0.4, 2.0, 0.3]).double(),
+    torch.arange(T * (K + 1)).reshape(T, K + 1).double(),
+    torch.arange(2 * T).reshape(T, 2).double(),
+)
+
+
+def kept(classes: int = 2) -> KnownTasks:
+    known = KnownTasks.of(toy([9, 12, 7], classes=classes, features=K).rows())
+    return replace(known, belief=BELIEF, exact=EXACT)
+
+
+def test_the_means_of_the_rows_are_kept() -> None:
+    """Of every task and class, by a loop."""
+    rows = toy([9, 12, 7], classes=2, features=K).rows()
+    known = KnownTasks.of(rows).classes
+    for t in range(T):
+        for c in range(2):
+            mine = rows.x[(rows.task == t) & (rows.y == c)]
+            torch.testing.assert_close(known.means[t, c], mine.mean(0))
+            assert float(known.counts[t, c]) == len(mine)
+
+
+def test_a_regression_keeps_the_deviation_within_tasks() -> None:
+    rows = toy([9, 12, 7], features=K).rows()
+    within = torch.cat([rows.y[rows.task == t] - rows.y[rows.task == t].mean() for t in range(T)])
+    known = KnownTasks.of(rows)
+    assert float(known.target_scale) == pytest.approx(float(within.square().mean().sqrt()))
+    for t in range(T):
+        torch.testing.assert_close(known.classes.means[t, 0], rows.x[rows.task == t].mean(0))
+
+
+def test_what_is_kept_comes_back() -> None:
+    for known in (
+        kept(),
+        replace(kept(0), belief=None),
+        replace(kept(), exact=None),
+        KnownTasks.of(toy([3, 4]).rows()),
+    ):
+        tensors, n_tasks = known.to_tensors(), len(known.classes.counts)
+        again = KnownTasks.from_tensors(tensors, n_tasks)
+        assert (again.belief is None, again.exact is None) == (known.belief is None, known.exact is None)
+        assert again.to_tensors().keys() == tensors.keys()
+        assert all(torch.equal(value, again.to_tensors()[name]) for name, value in tensors.items())
+
+
+def test_what_is_wrong_is_refused() -> None:
+    tensors = kept().to_tensors()
+    for wrong, sentence in (
+        ({"means": tensors["means"][:2]}, "has no means of shape"),
+        ({"told": math.nan * EXACT.told}, "is not finite: told"),
+        ({"errors": EXACT.errors[:, :1]}, r"has no errors of shape \(3, 1\)"),
+        ({"apart": BELIEF.apart[:1]}, r"has no apart of shape \(1, 3\)"),
+        ({"password": torch.ones(1)}, "has no password"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            KnownTasks.from_tensors(tensors | wrong, T)
+    with pytest.raises(ValueError, match="no means of shape"):
+        KnownTasks.from_tensors(tensors, T + 1)
+
+
+@pytest.mark.parametrize("name", kept().to_tensors())
+def test_a_part_is_there_whole_or_not_at_all(name: str) -> None:
+    tensors = kept().to_tensors()
+    del tensors[name]
+    with pytest.raises(ValueError, match=f"what is kept of the tasks has no {name}$"):
+        KnownTasks.from_tensors(tensors, T)
+
+
+def test_correlations_are_the_mean_over_the_readings() -> None:
+    distances = torch.tensor([0.2, 1.0, 3.0]).double()
+    found = BELIEF.append(0.7).correlations(torch.cat([distances, distances[:1]]), 0.4)
+    for i, (d, *apart) in enumerate([(0.2, 0.0, 0.1), (1.0, 0.0, 0.5), (3.0, 0.0, 0.2), (0.2, 0.7, 0.7)]):
+        readings = [0.9 * math.exp(-0.4 - o - 1.3 * d) for o in apart]
+        assert float(found[i]) == pytest.approx(0.7 * readings[0] + 0.3 * readings[1])
+
+
+def test_more_tasks_rows_and_features_leave_the_rest() -> None:
+    told, errors = torch.full((K + 1,), 0.5).double(), torch.tensor([4.0, 2.0]).double()
+    longer, more = EXACT.append(told, errors), EXACT.merge(1, told, errors)
+    assert torch.equal(longer.told[:T], EXACT.told)
+    assert torch.equal(longer.told[T], told)
+    assert torch.equal(longer.errors[T], errors)
+    assert torch.equal(more.told[1], EXACT.told[1] + told)
+    assert torch.equal(more.errors[1], EXACT.errors[1] + errors)
+    assert torch.equal(more.told[[0, 2]], EXACT.told[[0, 2]])
+    assert float(EXACT.told[1, 0]) == K + 1  # itself it stays
+    wider = kept().with_features(2)
+    assert torch.equal(wider.classes.means[..., :K], kept().classes.means)
+    assert not wider.classes.means[..., K:].any()
+    assert wider.exact is not None
+    assert torch.equal(wider.exact.told[:, :K], EXACT.told[:, :K])
+    assert not wider.exact.told[:, K:-1].any()
+    assert torch.equal(wider.exact.told[:, -1], EXACT.told[:, -1])  # the last is that of the constant

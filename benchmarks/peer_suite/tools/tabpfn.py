@@ -69,6 +69,7 @@ def _regress(a: np.ndarray, y: np.ndarray, b: np.ndarray, seed: int) -> Predicti
         random_state=seed,
         categorical_features_indices=[a.shape[1] - 1],
         n_preprocessing_jobs=1,
+        ignore_pretraining_limits=True,  # it refuses more than 1,000 rows without a GPU, since they take long
     ).fit(a, y)
     found = model.predict(b, output_type="main", quantiles=[0.05, 0.95])
     low, high = found["quantiles"]

@@ -1,4 +1,4 @@
-"""The same fit by two workers of a Ray cluster, one of which is killed midway: nothing lost, nothing twice."""
+"""Fits and predictions by two workers of a Ray cluster, one of which is killed midway: nothing lost, nothing twice."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import helpers
-from helpers.folders import DieOnce, labelled, write_folder
+from helpers.folders import DieOnce, FragilePrediction, labelled, write_folder
 from vmtl import MultiTaskRegressor
+from vmtl.cli._support.folders import _each_file
 from vmtl.data.rows import Sums
 from vmtl.data.stored.crews import RayCrew
 from vmtl.data.stored.owner import Stage
@@ -53,3 +55,20 @@ def test_one_of_two_workers_is_killed_in_a_pass(
     ):
         np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6)
     assert by_two._fitted.model.task_rows.tolist() == table["site"].value_counts().sort_index().tolist()
+
+
+@pytest.mark.slow
+def test_one_of_two_workers_is_killed_with_half_a_file_written(tmp_path: Path, workers_import_helpers: None) -> None:
+    table = labelled(400, 0)
+    rows, target = table.drop(columns="y"), table["y"]
+    folder, out, model = write_folder(tmp_path / "rows", rows), tmp_path / "out", tmp_path / "model.vmtl"
+    fitted = MultiTaskRegressor(task_column="site", random_state=0).fit(rows, target)
+    fitted.save(model)
+    predict = FragilePrediction(model, folder, out, "site", None, None)
+    files = sorted(folder.rglob("*.parquet"))
+    assert sorted(_each_file(predict, files, "ray", 2, None)) == sorted(len(pd.read_parquet(file)) for file in files)
+    assert model.with_suffix(".killed").exists()
+    assert sorted(f.relative_to(out) for f in out.rglob("*") if f.is_file()) == [f.relative_to(folder) for f in files]
+    predicted = pd.concat([pd.read_parquet(out / file.relative_to(folder)) for file in files], ignore_index=True)
+    assert predicted["a"].tolist() == table["a"].tolist()
+    np.testing.assert_allclose(predicted["prediction"], fitted.predict(rows), rtol=0, atol=1e-5)

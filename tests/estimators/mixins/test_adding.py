@@ -289,3 +289,10 @@ def test_one_gaussian_of_all_tasks_is_what_a_new_task_comes_from(tmp_path: Path)
     far.save(tmp_path / "far.vmtl")
     again = MultiTaskClassifier.load(tmp_path / "far.vmtl")
     assert np.array_equal(again.predict_proba(held, tasks=tasks), after)
+
+
+def test_one_task_says_nothing_of_how_alike_tasks_are() -> None:
+    for method in ("vmtl", "bakker"):
+        model = MultiTaskRegressor(method, random_state=0).fit(X, UNIT, tasks=np.full(len(X), "only"))
+        with pytest.raises(ValueError, match="it has one task"):
+            model.add_task(X[:4], UNIT[:4], task="east")

@@ -62,7 +62,8 @@ def why_not(fitted: Fitted) -> str | None:
     if strategy != "exact" or fitted.known is None:
         exact = "of method='vmtl', 'vbmtl' or 'bakker' with preset='default'"
         return f"only the exact posterior can be extended, {exact}; fit again"
-    if fitted.model.n_tasks == 1 and fitted.model.method.mixes:
+    prior = fitted.model.prior_w
+    if fitted.model.n_tasks == 1 and (fitted.model.method.mixes or (prior and prior.exact == "exchangeable")):
         return "it has one task, and how much tasks are alike is not known from one; fit two together first"
     return None
 

@@ -9,7 +9,9 @@ approximations: Rue, Martino and Chopin, 2009). The average of weights is a set 
 prediction time.
 
 The evidence of a point is Laplace's approximation of a classifier, exact of a regression, whose numbers are in
-units of a noise that is profiled out.
+units of a noise that is profiled out. It takes that noise to be the same in all rows. Where some rows hardly have any,
+such as counts that are mostly 0, it can find a noise that is far too small, and the other rows are interpolated
+(Grünwald and van Ommen, 2017). The squared errors of left-out rows know better then: the posterior is hedged by them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
 from typing import NamedTuple
 
 import torch
@@ -26,6 +27,7 @@ from torch import Tensor
 from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
 from vmtl.inference.exact.laplace import left_out_log_likelihood, log_evidence, posterior_mode
+from vmtl.inference.exact.lattice import Place, explore
 from vmtl.inference.exact.output_prior import SHARED_LEVEL, Dual, OutputPrior
 from vmtl.inference.exact.posterior import Solution
 from vmtl.inference.structure.covariance import TaskCovariance
@@ -45,23 +47,14 @@ MANY_CLASSES = ScaleBelief((math.log(1.5), math.log(0.3), 2.2, -2.0), (1.0, 1.0,
 TARGETS = ScaleBelief((math.log(1.5), math.log(0.5), 2.2, -2.0), (1.2, 1.2, 1.0, 2.0))
 #: Step of the lattice in log s, log tau, logit m and log gamma.
 STEP = (0.5, 1.0, 1.0, 1.0)
-#: Nats below the best point up to which a point's neighbours are looked at, and most points.
-DEPTH, MAX_POINTS = 1.5, 60
 #: Steps from the centre of the belief at most at which the search begins.
 FARTHEST = 4
 #: The deviation of a level that is not there.
 NOTHING = 1e-6
 #: Points with less than this part of the probability do not count.
 LEAST_PROBABILITY = 0.005
-
-
-class Place(NamedTuple):
-    """A point of the lattice, in steps from the centre of the belief."""
-
-    scale: int
-    level: int
-    strength: int
-    decay: int
+#: Odds, before any row is seen, that a regression's noise is the same in all rows.
+EVEN_NOISE_ODDS = 9.0
 
 
 @dataclass(frozen=True)
@@ -73,6 +66,7 @@ class ScalePoint:
     decay: float  # gamma
     noise: float  # deviation of a regression's noise; 1 of a classifier
     log_density: float  # log evidence + log belief
+    log_accuracy: float  # the same by the squared errors of left-out rows; of a regression
     solution: Tensor  # (n, C) a = K^-1 f
     residuals: Tensor | None  # (n,) leave-one-out errors of a regression
 
@@ -124,6 +118,25 @@ class ScalePosterior:
             self.mean(lambda point: point.prior.shared_level),
         )
 
+    def hedged(self, by_errors: ScalePosterior) -> ScalePosterior:
+        """The average with the points that predict left-out rows best, as far as these are better than by chance.
+
+        log odds = z^2 / 2 - log 9,    z = sum_n d_n / (sum_n (d_n - mean d)^2)^1/2,    d_n = e_n^2 - e'_n^2
+
+        where e, e' = the left-out errors of these points and of ``by_errors``, weighted like the rows. It only applies
+        where the latter find more noise: that the evidence finds too little of it is the fault that is known.
+        """
+        before, after = (one.solution().residuals for one in (self, by_errors))
+        if before is None or after is None or by_errors.noise <= self.noise:
+            return self
+        gain = self.dual.weight * (before.square() - after.square())[self.dual.counted]  # (n,) d
+        z = float(gain.sum() / (gain - gain.mean()).square().sum().sqrt().clamp_min(1e-300))
+        if z <= 0:
+            return self
+        part = 1 / (1 + EVEN_NOISE_ODDS * math.exp(-0.5 * z**2))
+        probability = torch.cat([(1 - part) * self.probability, part * by_errors.probability])
+        return ScalePosterior(self.dual, self.points + by_errors.points, probability)
+
     def solution(self) -> Solution:
         """The average of the points' solutions."""
         weighted = list(zip(self.probability.tolist(), self.points, strict=True))
@@ -142,7 +155,14 @@ def infer_scales(rows: Rows, structure: StructurePosterior, unit: float, start: 
     shares = structure.at(1.0, 0.0).correlation > 0
     alone = not shares and dual.n_tasks > 1  # then levels are nobody else's business, too
 
+    known: dict[Place, ScalePoint] = {}
+
     def evaluate(place: Place, near: ScalePoint | None) -> ScalePoint:
+        if place not in known:
+            known[place] = look(place, near)
+        return known[place]
+
+    def look(place: Place, near: ScalePoint | None) -> ScalePoint:
         numbers = [c + step * i for c, step, i in zip(belief.centre, STEP, place, strict=True)]
         strength = 1 / (1 + math.exp(-numbers[2])) if shares else 1.0
         levels = (SHARED_LEVEL, NOTHING) if alone else (math.exp(numbers[1]), SHARED_LEVEL)
@@ -154,12 +174,25 @@ def infer_scales(rows: Rows, structure: StructurePosterior, unit: float, start: 
     free = Place(1, 0 if alone or dual.n_tasks == 1 else 1, 1 if shares else 0, 1 if structure.is_placed else 0)
     far = round((math.log(start) - belief.centre[0]) / STEP[0])
     begin = Place(min(max(far, -FARTHEST), FARTHEST), 0, 0, 0)
-    points = explore(begin, free, evaluate)
-    density = torch.tensor([point.log_density for point in points], dtype=torch.float64)
-    probability = density.softmax(0)
+    by_evidence = _weigh_points(dual, explore(begin, free, evaluate, _log_density), _log_density)
+    if rows.is_classification:
+        return by_evidence
+    return by_evidence.hedged(_weigh_points(dual, explore(begin, free, evaluate, _log_accuracy), _log_accuracy))
+
+
+def _log_density(point: ScalePoint) -> float:
+    return point.log_density
+
+
+def _log_accuracy(point: ScalePoint) -> float:
+    return point.log_accuracy
+
+
+def _weigh_points(dual: Dual, points: list[ScalePoint], density: Callable[[ScalePoint], float]) -> ScalePosterior:
+    """The points that their ``density`` leaves probable."""
+    probability = torch.tensor([density(point) for point in points], dtype=torch.float64).softmax(0)
     kept = (probability >= LEAST_PROBABILITY * probability.max()).nonzero().flatten().tolist()
-    probability = probability[kept] / probability[kept].sum()
-    return ScalePosterior(dual, [points[i] for i in kept], probability)
+    return ScalePosterior(dual, [points[i] for i in kept], probability[kept] / probability[kept].sum())
 
 
 def belief_of(rows: Rows) -> ScaleBelief:
@@ -167,54 +200,6 @@ def belief_of(rows: Rows) -> ScaleBelief:
     if not rows.is_classification:
         return TARGETS
     return TWO_CLASSES if rows.n_classes == 2 else MANY_CLASSES
-
-
-Evaluate = Callable[[Place, "ScalePoint | None"], "ScalePoint"]
-
-
-def explore(begin: Place, free: Place, evaluate: Evaluate) -> list[ScalePoint]:
-    """Points of the lattice about the best one: first uphill along one number after the other, then outwards, always
-    the neighbours of the best point whose are not known yet.
-
-    It ends when every point within ``DEPTH`` of the best has its neighbours, or at ``MAX_POINTS``; ``free`` is 1 for
-    the numbers that matter.
-    """
-    points, closed = {begin: evaluate(begin, None)}, set()
-    _climb(begin, free, evaluate, points)
-    while len(points) < MAX_POINTS:
-        best = max(point.log_density for point in points.values())
-        open_places = [
-            place for place, point in points.items() if place not in closed and point.log_density > best - DEPTH
-        ]
-        if not open_places:
-            break
-        centre = max(open_places, key=lambda place: points[place].log_density)
-        closed.add(centre)
-        for axis in (i for i, may in enumerate(free) if may):
-            for step in (-1, 1):
-                place = _neighbour(centre, axis, step)
-                if place not in points:
-                    points[place] = evaluate(place, points[centre])
-    return list(points.values())
-
-
-def _climb(begin: Place, free: Place, evaluate: Evaluate, points: dict[Place, ScalePoint]) -> None:
-    """Add the points of a walk uphill: along each number as long as it pays, until no number pays."""
-    at, before = begin, None
-    while at != before and len(points) < MAX_POINTS:
-        before = at
-        for axis, step in product((i for i, may in enumerate(free) if may), (1, -1)):
-            while len(points) < MAX_POINTS:
-                place = _neighbour(at, axis, step)
-                if place not in points:
-                    points[place] = evaluate(place, points[at])
-                if points[place].log_density <= points[at].log_density:
-                    break
-                at = place
-
-
-def _neighbour(place: Place, axis: int, step: int) -> Place:
-    return Place(*(value + step * (i == axis) for i, value in enumerate(place)))
 
 
 class _Classifier:
@@ -234,7 +219,7 @@ class _Classifier:
         mode = posterior_mode(kernel, dual.y, dual.n_classes, dual.weight, start)
         explain = log_evidence if dual.n_classes == 2 else left_out_log_likelihood
         value = explain(kernel, mode, dual.y, dual.weight)
-        return ScalePoint(prior, *sharing, 1.0, value - surprise, mode.solution, None)
+        return ScalePoint(prior, *sharing, 1.0, value - surprise, value - surprise, mode.solution, None)
 
 
 class _Regression:
@@ -256,6 +241,8 @@ class _Regression:
         solution, count = inverse @ y, weight.sum()
         square = float((y @ solution / count).clamp_min(1e-12))
         evidence = -0.5 * float(count) * math.log(square) - float(factor.diagonal().log().sum())
+        residuals = solution / inverse.diagonal()
+        error = float((weight @ residuals.square() / count).clamp_min(1e-12))
         u = square**0.5
         scaled_prior = OutputPrior(prior.covariance, u * prior.scale, u * prior.task_level, u * prior.shared_level)
         return ScalePoint(
@@ -263,6 +250,7 @@ class _Regression:
             *sharing,
             u * self.unit**0.5,
             evidence - surprise,
+            -0.5 * float(count) * math.log(error) - surprise,
             solution[:, None] / square,
-            dual.to_all_rows(solution / inverse.diagonal()),
+            dual.to_all_rows(residuals),
         )

@@ -40,7 +40,7 @@ class Setting:
     ours: TableRow
     references: list[TableRow]
     controls: list[TableRow]
-    chosen: list[TableRow]
+    rivals: list[TableRow]
 
     def gain(self, others: Sequence[TableRow], metric: str | None = None) -> float | None:
         """VMTL minus the best of ``others``, positive is better; in regression percent of their error."""
@@ -72,7 +72,7 @@ def find_settings(suites: Sequence[Suite], records: Mapping[str, Record]) -> lis
                         ours,
                         [row for row in linear if row.key.variant == "C by CV"],
                         [row for row in linear if "features" in row.key.variant],
-                        [row for row in own if row.key.selection == "validation" and row.runs],
+                        [r for r in own if not r.key.is_reference and r.key.method != "vmtl" and r.runs],
                     )
                 )
     return settings
@@ -133,13 +133,14 @@ def _goal(
 
 
 def _rival_goals(settings: Sequence[Setting]) -> list[Goal]:
-    """VMTL against each other method in the better of its presets, chosen on training rows; paired over splits."""
+    """VMTL against each other method at the smallest fraction of every set, paired over splits."""
     goals = []
+    least = {name: min(s.fraction for s in settings if s.data == name) for name in {s.data for s in settings}}
     for kind, unit in (("accuracy", 100.0), ("rmse", 1.0)):
         gains: dict[str, list[float]] = {}
-        for setting in (s for s in settings if s.metric == kind):
+        for setting in (s for s in settings if s.metric == kind and s.fraction == least[s.data]):
             scale = unit if kind == "accuracy" else 100 / setting.ours.interval(kind).value
-            for row in setting.chosen:
+            for row in setting.rivals:
                 a, b = setting.ours.values(kind), row.values(kind)
                 sign = -1 if kind in LOWER_IS_BETTER else 1
                 gains.setdefault(row.key.method, []).extend(sign * scale * (a[k] - b[k]) for k in a if k in b)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from vmtl.inference.exact import scales
+from vmtl.inference.exact import lattice
 from vmtl.inference.features import kernel_selection
 from vmtl.inference.structure import positions, readings
 
@@ -18,4 +18,4 @@ def shorten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(kernel_selection, "NEXT_STEPS", 2)
     patch.setattr(readings, "STEPS", 3)
     patch.setattr(positions, "NOISE_DRAWS", 8)
-    patch.setattr(scales, "MAX_POINTS", 3)
+    patch.setattr(lattice, "MAX_POINTS", 3)

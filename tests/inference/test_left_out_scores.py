@@ -21,7 +21,7 @@ def naive_quantile(of: LeftOutScores, t: int, coverage: float) -> float:
     part = min(1.0, len(own) * (1 - coverage) / coverage)
     for q in sorted(everyone):
         share_all = sum(s <= q for s in everyone) / (len(everyone) + 1)
-        share_own = sum(s <= q for s in own) / (len(own) + 1)
+        share_own = sum(s <= q for s in own) / max(1, len(own)) * (1 - part / (len(own) + 1))
         if part * share_own + (1 - part) * share_all >= coverage - 1e-12:
             return q
     return max(everyone)
@@ -55,6 +55,16 @@ def test_rows_to_come_are_inside_as_often_as_asked_for() -> None:
     for t in range(3):
         mean, error = np.mean(inside[t]), np.std(inside[t]) / 20
         assert 0.8 - 3 * error <= mean <= 0.9, t
+
+
+@pytest.mark.parametrize("rows", [2, 5, 8])
+def test_tasks_of_few_rows_are_not_promised_more_than_asked_for(rows: int) -> None:
+    """Up to 3 points: their own largest score and the quantile of all both count."""
+    inside = []
+    for seed in range(20):
+        q = scores((rows,) * 60, seed).quantiles(0.9, 60)[:60]
+        inside.append(float((1 - torch.exp(-q)).mean()))  # the distribution function of the scores
+    assert 0.895 < np.mean(inside) < 0.935
 
 
 def test_weights_are_rows() -> None:

@@ -51,19 +51,22 @@ class LeftOutScores:
 
         F_t = l_t F_own + (1 - l_t) F_all,    l_t = min(1, n_t (1 - coverage) / coverage)
 
-        where F_own and F_all are the shares of rows of task t and of all rows up to a score, with 1 / (n + 1) of the
-        mass at infinity: the row to come. A task with enough rows for the coverage, n_t >= coverage / (1 - coverage),
-        looks at its own scores only; below that it borrows from all as much as it lacks. n_t is the effective number of
-        rows, (sum weight)^2 / sum weight^2. If even the largest score is not enough, it is taken.
+        where F_own and F_all are the shares of rows of task t and of all rows up to a score. One row more is at
+        infinity, the row to come: 1 / (n + 1) of F_all, and l_t / (n_t + 1) of F_own, as much of it as the task relies
+        on its own rows. A task with enough rows for the coverage, n_t >= coverage / (1 - coverage), looks at its own
+        scores only; below that it borrows from all as much as it lacks. n_t is the effective number of rows,
+        (sum weight)^2 / sum weight^2. If even the largest score is not enough, it is taken.
         """
         score, order = self.score.sort()
         task, weight = self.task[order], self.weight[order]
-        everyone, _ = _distribution(weight[None])
+        shares, n_all = _distribution(weight[None])
+        everyone = shares * (n_all / (n_all + 1))[:, None]
         quantiles = []
         for tasks in torch.arange(n_tasks + 1).split(max(1, PART_CELLS // len(score))):
             own, n_own = _distribution((task == tasks[:, None]) * weight)  # of (part, n)
-            part = (n_own * (1 - coverage) / coverage).clamp_max(1)[:, None]
-            reached = part * own + (1 - part) * everyone >= coverage - 1e-12
+            part = (n_own * (1 - coverage) / coverage).clamp_max(1)  # l
+            own = (part * (1 - part / (n_own + 1)))[:, None] * own
+            reached = own + (1 - part)[:, None] * everyone >= coverage - 1e-12
             quantiles.append(score[torch.where(reached.any(-1), reached.double().argmax(-1), len(score) - 1)])
         return torch.cat(quantiles)
 
@@ -74,7 +77,7 @@ class LeftOutScores:
 
 
 def _distribution(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """(T, n) the share of rows up to each place, one more at infinity; and (T,) the effective number of rows."""
+    """(T, n) the share of rows up to each place; and (T,) the effective number of rows."""
     total = weight.sum(-1)
     n = total.square() / weight.square().sum(-1).clamp_min(1e-300)
-    return weight.cumsum(-1) / total.clamp_min(1e-300)[:, None] * (n / (n + 1))[:, None], n
+    return weight.cumsum(-1) / total.clamp_min(1e-300)[:, None], n

@@ -17,7 +17,7 @@ from vmtl.data.rows import Rows
 from vmtl.data.splits import random_split
 from vmtl.datasets import load_digits_domains, load_rotated_digits
 from vmtl.evaluation import REFERENCES, fit_reference
-from vmtl.inference.exact import scales
+from vmtl.inference.exact import lattice
 from vmtl.inference.exact.output_prior import SHARED_LEVEL
 from vmtl.inference.features.maps import apply_map
 from vmtl.inference.fitted import Fitted
@@ -36,7 +36,7 @@ def solved(method: str, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> tuple[Fi
     A last feature stands for the level: its weight has the variance 1 of the others if it is deviation / scale.
     """
     monkeypatch.setattr(point, "calibrate", lambda *arguments: None)
-    monkeypatch.setattr(scales, "MAX_POINTS", 1)
+    monkeypatch.setattr(lattice, "MAX_POINTS", 1)
     fitted = fit(METHODS[method], DEFAULT, rows, 0)
     features, scale = apply_map(fitted.feature_map, rows), float(fitted.model.logit_scale)
     level = fitted.hyperparameters.task_level

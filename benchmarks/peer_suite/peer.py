@@ -19,11 +19,15 @@ LEAST_PROBABILITY = 1e-6
 
 @dataclass(frozen=True)
 class Prediction:
-    """p (n, C) in classification, mean and std (n,) in regression; and what was chosen on training rows."""
+    """p (n, C) in classification, mean and std (n,) in regression; and what was chosen on training rows.
+
+    ``ends`` (n, 2) are those of 90 % intervals, of a tool that has its own; else they follow from mean and std.
+    """
 
     p: np.ndarray | None = None
     mean: np.ndarray | None = None
     std: np.ndarray | None = None
+    ends: np.ndarray | None = None
     chosen: dict[str, Any] = field(default_factory=dict)
 
 

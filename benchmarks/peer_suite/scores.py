@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from peer_suite.peer import LEAST_PROBABILITY, Prediction
 from peer_suite.sets import Problem
 
-#: Central intervals whose coverage is measured: mean +- z std.
+#: Central intervals whose coverage is measured: the tool's own, or mean +- z std.
 LEVEL = 0.9
 
 
@@ -42,11 +42,12 @@ def _classify(problem: Problem, found: Prediction) -> dict[str, float]:
 def _regress(problem: Problem, found: Prediction) -> dict[str, float]:
     """Gaussian likelihood and intervals; spread is the standard deviation of the test rows, for scale."""
     y, mean, std = problem.test.y, np.asarray(found.mean, dtype=float), np.asarray(found.std, dtype=float)
-    z = stats.norm.ppf((1 + LEVEL) / 2)
+    half = stats.norm.ppf((1 + LEVEL) / 2) * std
+    low, high = (mean - half, mean + half) if found.ends is None else np.asarray(found.ends, dtype=float).T
     return {
         "rmse": float(np.sqrt(np.square(y - mean).mean())),
         "nll": float(-stats.norm.logpdf(y, mean, std).mean()),
-        "coverage": float((np.abs(y - mean) <= z * std).mean()),
-        "width": float((2 * z * std).mean()),
+        "coverage": float(((low <= y) & (y <= high)).mean()),
+        "width": float((high - low).mean()),
         "spread": float(y.std()),
     }

@@ -72,6 +72,10 @@ def test_scores_are_those_of_scikit_learn_and_scipy():
     found = score(problem_of(y, 1, "regression"), Prediction(mean=mean, std=std))
     low, high = stats.norm.interval(0.9, mean, std)
     assert found["coverage"] == pytest.approx(((low <= y) & (y <= high)).mean())
+    own = score(problem_of(y, 1, "regression"), Prediction(mean=mean, std=std, ends=np.stack([mean - 1, mean + 2], 1)))
+    assert own["coverage"] == pytest.approx(((mean - 1 <= y) & (y <= mean + 2)).mean())
+    assert own["width"] == pytest.approx(3)
+    assert own["nll"] == found["nll"]
     with pytest.raises(ValueError, match="not a finite number"):
         score(problem_of(y, 1, "regression"), Prediction(mean=mean * np.nan, std=std))
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from peer_suite.peer import Peer, Prediction, Shape
+from peer_suite.scores import LEVEL
 from peer_suite.sets import Rows
 
 
@@ -29,7 +30,8 @@ class VMTL(Peer):
             return Prediction(p=classifier.predict_proba(test.X, tasks=test.task))
         regressor = MultiTaskRegressor(random_state=seed).fit(train.X, train.y, tasks=train.task)
         mean, std = regressor.predict(test.X, tasks=test.task, return_std=True)
-        return Prediction(mean=mean, std=std)
+        ends = regressor.predict_interval(test.X, tasks=test.task, coverage=LEVEL).to_numpy()
+        return Prediction(mean=mean, std=std, ends=ends)
 
 
 def _commit() -> str:

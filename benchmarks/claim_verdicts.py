@@ -1,8 +1,9 @@
 """What records say about a claim: confirmed, refuted or undecided, place by place.
 
-A claim is confirmed where every 95 % interval of the difference that can be had lies above 0 (or above minus its
-margin), refuted where every one lies below, undecided otherwise. There are two: the t-interval over seeds, paired by
-seed, and on the paper's split, whose seeds all see the same test rows, the interval over these rows.
+A claim is confirmed where every 95 % interval of the difference lies above 0 (or above minus its margin), refuted where
+every one lies below, undecided otherwise. There are two: the t-interval over seeds, paired by seed, and of accuracies
+on the paper's split, whose seeds all see the same test rows, the interval over these rows. Seeds that all say the same
+number say nothing of other rows: without the second interval they decide nothing.
 """
 
 from __future__ import annotations
@@ -53,11 +54,17 @@ class Finding:
     def verdict(self) -> str:
         """By the intervals alone."""
         intervals = [self.over_seeds] + ([] if self.over_rows is None else [self.over_rows])
-        if self.seeds < FEWEST_SEEDS:
+        no_chance = self.over_rows is None and self.over_seeds.low == self.over_seeds.high
+        if self.seeds < FEWEST_SEEDS or no_chance or (self.over_rows is None and needs_rows(self.claim, self.place)):
             return "undecided"
         if all(interval.low > -self.claim.margin for interval in intervals):
             return "confirmed"
         return "refuted" if all(interval.high < -self.claim.margin for interval in intervals) else "undecided"
+
+
+def needs_rows(claim: Claim, place: Place) -> bool:
+    """Whether the difference also has an interval over test rows, which all seeds share."""
+    return claim.metric == "accuracy" and place.split == "paper" and not claim.fractions
 
 
 Runs = dict[Place, dict[int, Record]]
@@ -80,9 +87,15 @@ def runs_of(records: Iterable[Record], row: Row, metric: str) -> Runs:
             continue
         if STATISTICS[metric].read(record) is not None:
             by_seed = by_place.setdefault(place_of(record), {})
-            if len(record["extras"]) >= len(by_seed.get(job["seed"], {"extras": ()})["extras"]):
-                by_seed[job["seed"]] = record  # the same fit may have been measured twice, once more closely
+            known = by_seed.get(job["seed"])  # the same fit may have been measured twice, once more closely
+            if known is None or _closeness(record) >= _closeness(known):
+                by_seed[job["seed"]] = record
     return by_place
+
+
+def _closeness(record: Record) -> tuple[bool, int]:
+    """How much was measured: single rows count first, without which a difference has no interval over rows."""
+    return "correct" in record["extras"], len(record["extras"])
 
 
 def judge(claim: Claim, records: list[Record]) -> list[Finding]:
@@ -105,7 +118,7 @@ def _compare(claim: Claim, place: Place, pairs: list[tuple[Record, Record]]) -> 
     a, b = _values(claim, pairs)
     sign = -1 if STATISTICS[claim.metric].less_is_better else 1
     rows = None
-    if claim.metric == "accuracy" and place.split == "paper":
+    if needs_rows(claim, place):
         rows = over_test_rows(pairs)
     return Finding(claim, place, float(a.mean()), float(b.mean()), of_mean(sign * (a - b)), rows, len(pairs))
 

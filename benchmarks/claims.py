@@ -39,7 +39,8 @@ A claim is **confirmed** where the 95 % intervals of the difference lie above 0,
 **undecided** otherwise. There are two intervals, and both must agree: over seeds (t, paired by seed; with two or three
 seeds it is wide), and for accuracies on the paper's split over test rows, since all seeds see the same {rows} rows
 (paired by row, as in McNemar's test). "As good as, to one point" is confirmed where the intervals lie above minus one
-point. One seed decides nothing. Forty claims at 95 % make about two false ones; nothing is corrected for that.
+point. One seed decides nothing, and neither do seeds that all give the same number. {claims} claims at 95 % make about
+two false ones; nothing is corrected for that.
 Accuracies are in percent, differences in points, positive where the paper is right. "Elsewhere" counts the other places
 of the second table: confirmed / refuted / undecided.
 """
@@ -122,7 +123,7 @@ def in_short(judged: list[list[Finding]]) -> list[str]:
         elsewhere = " / ".join(str(counts[verdict]) for verdict in ("confirmed", "refuted", "undecided"))
         metric = "" if claim.metric == "accuracy" else f" ({claim.metric})"
         if main is None:
-            lines.append(line((claim.text + metric, "undecided", *["–"] * 5, "no records", "–", elsewhere)))
+            lines.append(line((claim.text + metric, "not run", *["–"] * 5, "no records", "–", elsewhere)))
         else:
             values = (*cells(main), str(main.place), printed(main, rows), elsewhere)
             lines.append(line((claim.text + metric, *values)))
@@ -171,7 +172,7 @@ def page(records: list[Record]) -> str:
     """The page as Markdown."""
     judged = [judge(claim, records) for claim in CLAIMS]
     rows = max((r["data"]["n_test"] for r in records if place_of(r).split == "paper"), default=0)
-    parts = [INTRODUCTION.format(n=len(records), rows=f"{rows:,}", lengths=lengths(records))]
+    parts = [INTRODUCTION.format(n=len(records), rows=f"{rows:,}", claims=len(CLAIMS), lengths=lengths(records))]
     parts += ["\n".join(in_short(judged)), COLLAPSE.format(table=collapse(records))]
     parts += ["## Every place", "\n".join(everywhere(judged))]
     return "\n".join(part.strip() + "\n" for part in parts)

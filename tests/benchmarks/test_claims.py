@@ -16,6 +16,7 @@ ROWS = 400
 
 
 def record(method: str, seed: int, accuracy: float, data: str = "office-caltech", **options: Any) -> dict[str, Any]:
+    """The first rows are right, as many as the accuracy says."""
     candidates = [{"preset": "paper", "max_steps": 1500, **options}]
     job = {"data": data, "fraction": 5.0, "split": "paper", "method": method, "seed": seed, "candidates": candidates}
     return {
@@ -25,14 +26,18 @@ def record(method: str, seed: int, accuracy: float, data: str = "office-caltech"
         "average": {"accuracy": accuracy},
         "tasks": {"a": {"n_test": ROWS}},
         "data": {"n_test": ROWS},
-        "extras": {},
+        "extras": {"correct": packed(np.arange(ROWS) < round(ROWS * accuracy))},
         "cost": {},
     }
 
 
+def packed(right: np.ndarray) -> dict[str, str]:
+    return {"a": np.packbits(right).tobytes().hex()}
+
+
 def with_rows(method: str, seed: int, right: np.ndarray) -> dict[str, Any]:
     made = record(method, seed, float(right.mean()))
-    made["extras"] = {"correct": {"a": np.packbits(right).tobytes().hex()}}
+    made["extras"] = {"correct": packed(right)}
     return made
 
 
@@ -55,7 +60,7 @@ def test_one_seed_decides_nothing_and_no_record_is_said() -> None:
     records = [record("vmtl", 0, 0.9), record("stl", 0, 0.5)]
     assert [finding.verdict for finding in judge(CLAIMS[0], records)] == ["undecided"]
     assert judge(CLAIMS[0], records[:1]) == []
-    assert f"| {CLAIMS[0].text} | undecided | – | – | – | – | – | no records |" in page([])
+    assert f"| {CLAIMS[0].text} | not run | – | – | – | – | – | no records |" in page([])
 
 
 @pytest.mark.parametrize(("lost", "verdict"), [(40, "confirmed"), (3, "undecided")])
@@ -80,16 +85,42 @@ def test_the_interval_over_rows_is_paired_by_row() -> None:
     differing = np.mean(right != other)
     assert apart.value == pytest.approx(0, abs=1e-9)
     assert apart.half == pytest.approx(196 * np.sqrt(differing / ROWS), rel=0.01)  # McNemar's standard error
-    assert over_test_rows([(record("a", 0, 0.5), record("b", 0, 0.5))]) is None
+    unmeasured = {**record("a", 0, 0.5), "extras": {}}
+    assert over_test_rows([(unmeasured, record("b", 0, 0.5))]) is None
+
+
+def test_seeds_alone_do_not_decide_where_all_of_them_see_the_same_rows() -> None:
+    """A preset without chance gives every seed the same number: an interval of width 0, and no evidence."""
+    records = [record("vmtl", s, 0.9 + 0.001 * s) for s in range(3)] + [record("stl", s, 0.5) for s in range(3)]
+    assert judge(CLAIMS[0], records)[0].verdict == "confirmed"
+    for one in records:
+        one["extras"] = {}
+    assert judge(CLAIMS[0], records)[0].verdict == "undecided"
+    for one in records:
+        one["job"] |= {"split": "random"}
+    assert judge(CLAIMS[0], records)[0].verdict == "confirmed"
+    for one in records:
+        one["average"]["accuracy"] = 0.9 if one["job"]["method"] == "vmtl" else 0.5
+    assert judge(CLAIMS[0], records)[0].verdict == "undecided"
+
+
+def test_of_two_measurements_the_one_with_single_rows_counts() -> None:
+    """An attack was measured on the same fit, later and without its rows."""
+    records = [
+        record(method, s, level + 0.001 * s) for method, level in (("vmtl", 0.9), ("stl", 0.5)) for s in range(3)
+    ]
+    attacked = [{**one, "extras": {"attack": {}}} for one in records]
+    (finding,) = judge(CLAIMS[0], records + attacked)
+    assert finding.over_rows is not None
 
 
 def test_options_make_another_row_and_less_error_is_better() -> None:
     claim = Claim("noise helps", Row("vmtl", {"mixing": "learnable"}), Row("vmtl", {"mixing": "mean"}))
     records = [record("vmtl", s, 0.8 + 0.01 * s, mixing="learnable") for s in range(3)]
-    records += [record("vmtl", s, 0.7 + 0.01 * s, mixing="mean") for s in range(3)]
+    records += [record("vmtl", s, 0.7 + 0.012 * s, mixing="mean") for s in range(3)]
     records += [record("vmtl", s, 0.1) for s in range(3)]
     (finding,) = judge(claim, records)
-    assert (finding.better, finding.worse) == (pytest.approx(81), pytest.approx(71))
+    assert (finding.better, finding.worse) == (pytest.approx(81), pytest.approx(71.2))
     for one in records:
         one["average"]["nmse"] = one["average"]["accuracy"]
     turned = judge(Claim("noise hurts", claim.worse or Row(""), claim.better, "nmse"), records)
@@ -97,9 +128,9 @@ def test_options_make_another_row_and_less_error_is_better() -> None:
 
 
 def test_as_good_as_allows_a_margin() -> None:
-    records = [record("vmtl_ac", s, 0.895 + 0.001 * s) for s in range(3)] + [record("vmtl", s, 0.9) for s in range(3)]
+    records = [record("vmtl_ac", s, 0.875 + 0.001 * s) for s in range(3)] + [record("vmtl", s, 0.9) for s in range(3)]
     verdicts = [
-        judge(Claim("", Row("vmtl_ac"), Row("vmtl"), margin=margin), records)[0].verdict for margin in (0.0, 1.0)
+        judge(Claim("", Row("vmtl_ac"), Row("vmtl"), margin=margin), records)[0].verdict for margin in (0.0, 5.0)
     ]
     assert verdicts == ["refuted", "confirmed"]
 
@@ -130,12 +161,12 @@ def test_a_gain_is_compared_at_two_shares_of_the_data() -> None:
     records = []
     for fraction, gain in ((5.0, 0.1), (60.0, 0.01)):
         for seed in range(3):
-            for method, score in (("vmtl", 0.8 + gain + 0.001 * seed), ("stl", 0.8)):
+            for method, score in (("vmtl", 0.8 + gain * (1 + 0.01 * seed)), ("stl", 0.8)):
                 made = record(method, seed, score)
                 made["job"] |= {"fraction": fraction, "split": "random"}
                 records.append(made)
     (finding,) = judge(claim, records)
-    assert finding.over_seeds.value == pytest.approx(9)
+    assert finding.over_seeds.value == pytest.approx(9.09)
     assert deciding(claim, [finding]) is finding
     assert finding.verdict == "confirmed"
 

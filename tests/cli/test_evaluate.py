@@ -38,6 +38,16 @@ def test_real_scores_per_task(run: Run, tables: Path, real_model: Path) -> None:
     assert run("evaluate", real_model, labelled).exit_code == 0
 
 
+def test_the_training_rows_are_told(run: Run, tables: Path, class_model: Path) -> None:
+    told = "These are the rows the model was trained on: the numbers are too good."
+    for name, expected in (("class_train", True), ("class_labelled", False)):
+        done = run("evaluate", class_model, tables / f"{name}.csv")
+        assert (f"Warning: {told}" in done.stderr) == expected
+        answer = run("evaluate", class_model, tables / f"{name}.csv", "--json")
+        assert answer.stderr == ""
+        assert [warning.startswith(told) for warning in json.loads(answer.stdout)["warnings"]] == [True] * expected
+
+
 def test_other_column_names(run: Run, tables: Path, class_model: Path, tmp_path: Path) -> None:
     table = pd.read_csv(tables / "class_labelled.csv").rename(columns={"site": "place", "outcome": "truth"})
     table.to_csv(tmp_path / "t.csv", index=False)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from helpers.tables import Run
-from vmtl.cli.info import unlike
+from vmtl.cli._support.loading import load_model
+from vmtl.cli.info import MEANINGS, unlike
+from vmtl.inference.hyperparameters import Hyperparameters
 
 
 def test_info_says_who_learns_from_whom(run: Run, class_model: Path) -> None:
@@ -37,6 +40,28 @@ def test_info_says_what_was_inferred(run: Run, class_model: Path) -> None:
     assert len(inferred["relevance"]) > 3
     assert "relevance " in shown
     assert [len(row) for row in inferred["structure"]["covariance"]] == [3] * 3
+
+
+def test_tables_fit_80_columns_and_say_what_numbers_mean(run: Run, class_model: Path) -> None:
+    shown = run("info", class_model).stdout
+    assert all(len(line) <= 80 for line in shown.splitlines() if line[:1] in "┏┃┡│└")
+    document = json.loads(run("info", class_model, "--json").stdout)
+    assert document["digest"][:12] in shown
+    assert document["digest"][:13] not in shown
+    assert document["hyperparameters"]["strategy"] == "exact"
+    assert "learning rate" not in shown
+    assert MEANINGS["correlation"] in shown
+
+
+def test_every_hyper_parameter_has_a_meaning() -> None:
+    assert set(MEANINGS) == {field.name for field in fields(Hyperparameters)} - {"structure"}
+    assert max(map(len, MEANINGS.values())) <= 28
+
+
+def test_strengths_have_their_intervals(run: Run, class_model: Path) -> None:
+    shown, model = run("info", class_model).stdout, load_model(class_model)
+    low, high = model.sharing_interval_.loc["north"]
+    assert f"{model.sharing_['north']:.2f} [{low:.2f}, {high:.2f}]" in shown
 
 
 def test_columns_that_count_unlike_the_others_are_named() -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from helpers.report_models import Case, make_case
 from helpers.tables import Run
-from vmtl.cli.report import fit_others
+from vmtl.cli.report import columns_of, fit_others
+from vmtl.evaluation import Labelled
 
 TOO_GOOD = "the numbers are too good"
 
@@ -64,6 +68,23 @@ def test_the_seed_is_the_one_that_was_given(run: Run, tables: Path, class_model:
     out = tmp_path / "r.html"
     run("report", class_model, "--data", tables / "class_labelled.csv", "--out", out)
     assert re.search(r">seed</td>\s*<td[^>]*>3</td>", out.read_text())
+
+
+def test_columns_are_counted_unless_they_are_many(class_case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    totals: list[int | None] = []
+
+    @contextmanager
+    def bar(label: str, total: int | None = None, *, visible: bool = True) -> Iterator[object]:
+        totals.append(total)
+        yield lambda name: None
+
+    monkeypatch.setattr("vmtl._utils.progress_bar.progress_bar", bar)
+    X = pd.DataFrame(class_case.test.X)
+    test = Labelled(X, class_case.test.y, class_case.test.tasks)
+    assert columns_of(class_case.model, test, True) is not None
+    monkeypatch.setattr("vmtl.evaluation.importance.MOST_COLUMNS", 1)
+    columns_of(class_case.model, test, True)
+    assert totals == [X.shape[1], None]
 
 
 def test_a_control_is_fitted_where_there_is_something_to_explain(class_case: Case) -> None:

@@ -53,8 +53,13 @@ def test_dates_are_days_and_gaps_are_nan() -> None:
 def test_a_number_that_turned_into_text_is_named_with_its_row() -> None:
     column = pd.Series([1, "n/a", 3], name="age")
     assert first_odd(column) == "'n/a' in data row 2"
-    with pytest.raises(ValueError, match="'age' held numbers in training but now 'n/a' in data row 2"):
+    remedy = "'n/a' in column 'age', which held numbers in training; write a number or leave the cell empty."
+    with pytest.raises(ValueError, match=f"^Data row 2: {remedy}$"):
         as_numbers(column, "number")
+    with pytest.raises(ValueError, match=f"^new.csv, data row 2: {remedy}$"):
+        as_numbers(column, "number", "new.csv")
+    with pytest.raises(ValueError, match="write a date or leave the cell empty"):
+        as_numbers(pd.Series(["2024-01-01", "soon"]), "date")
     with pytest.raises(ValueError, match="'age' holds an infinite value"):
         as_numbers(pd.Series([1.0, np.inf], name="age"), "number")
 

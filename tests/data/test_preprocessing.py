@@ -165,9 +165,9 @@ def test_rare_levels_count_as_unseen() -> None:
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        ({"a": ["x"], "d": ["2024-01-01"]}, "'a' held numbers in training but now 'x' in data row 1"),
-        ({"a": ["1", None, "x"], "d": ["2024-01-01"] * 3}, "'a' held numbers in training but now 'x' in data row 3"),
-        ({"a": [1, 2], "d": ["2024-01-01", "soon"]}, "'d' held dates in training but now 'soon' in data row 2"),
+        ({"a": ["x"], "d": ["2024-01-01"]}, "Data row 1: 'x' in column 'a', which held numbers"),
+        ({"a": ["1", None, "x"], "d": ["2024-01-01"] * 3}, "Data row 3: 'x' in column 'a', which held numbers"),
+        ({"a": [1, 2], "d": ["2024-01-01", "soon"]}, "Data row 2: 'soon' in column 'd', which held dates"),
         ({"a": [np.inf], "d": ["2024-01-01"]}, "'a' holds an infinite value"),
     ],
 )
@@ -175,6 +175,14 @@ def test_columns_that_change_their_kind_are_refused(frame: dict[str, list[object
     pre = TablePreprocessor().fit(pd.DataFrame({"a": [1, 2], "d": ["2024-01-01", "2024-01-02"]}))
     with pytest.raises(ValueError, match=message):
         pre.transform(pd.DataFrame(frame))
+
+
+def test_only_columns_that_the_model_does_not_use_are_suggested() -> None:
+    pre = TablePreprocessor().fit(pd.DataFrame({"marker_4": [1, 2], "marker_9": [1, 2]}))
+    with pytest.raises(ValueError, match=r"lacks 'marker_4', which the model was fitted on; add it\."):
+        pre.transform(pd.DataFrame({"marker_9": [1]}))
+    with pytest.raises(ValueError, match=r"lacks 'marker_4' \(did you mean 'Marker_4'\?\)"):
+        pre.transform(pd.DataFrame({"marker_9": [1], "Marker_4": [1]}))
 
 
 def test_other_bad_input_is_explained() -> None:

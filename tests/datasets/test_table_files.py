@@ -72,6 +72,8 @@ def test_npz_goes_through_the_same_door(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="columns have no names to drop or group by"):
             read_table(tmp_path / "a.npz", **options)
     assert not read_table(tmp_path / "b.npz", task="site").is_classification
+    with pytest.raises(ValueError, match=r"has no column 'domain'\. Its columns: .* 'site'\. Choose one with"):
+        read_table(tmp_path / "b.npz")
 
 
 @pytest.mark.parametrize(
@@ -132,11 +134,14 @@ def test_few_slips_in_a_target_of_numbers_are_refused_unless_classes_are_wanted(
 
 def test_bad_tables_are_explained(tmp_path: Path) -> None:
     patients().to_csv(tmp_path / "p.csv", index=False)
-    said = r"no column 'site', only 'domain', 'age', .* name another as task\."
+    said = r"no column 'site'\. Its columns: 'domain', 'age', .* Choose one with the argument task\."
     with pytest.raises(ValueError, match=said):
         read_table(tmp_path / "p.csv", task="site")
     with pytest.raises(ValueError, match=r"'colour' .* is empty in 7 rows"):
         read_table(tmp_path / "p.csv", target="colour")
+    patients(9).to_csv(tmp_path / "few.csv", index=False)
+    with pytest.raises(ValueError, match=r"'colour' .* is empty in 1 row; fill or remove it\."):
+        read_table(tmp_path / "few.csv", target="colour")
     with pytest.raises(ValueError, match="choose another column"):
         read_table(tmp_path / "p.csv", kind="regression")
     with pytest.raises(ValueError, match="choose one of auto"):

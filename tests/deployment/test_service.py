@@ -135,9 +135,9 @@ GOOD = {"age": 0.1, "dose": 0.2, "bmi": None, "ward": "A"}
         (
             {"rows": [{**GOOD, "age": "old"}], "tasks": "north"},
             422,
-            "Column 'age' held numbers in training but now 'old'",
+            "Data row 1: 'old' in column 'age', which held numbers in training",
         ),
-        ({"rows": [{**GOOD, "age": [1]}], "tasks": "north"}, 422, "Column 'age' held numbers in training"),
+        ({"rows": [{**GOOD, "age": [1]}], "tasks": "north"}, 422, "in column 'age', which held numbers in training"),
         ({"rows": [], "tasks": "north"}, 422, "The request has 0 rows; send between 1 and 100 at a time."),
         ({"rows": [GOOD] * 101, "tasks": "north"}, 422, "The request has 101 rows; send between 1 and 100 at a time."),
         ({"rows": [GOOD] * 1000, "tasks": "north"}, 413, "bytes, more than 20000; send fewer rows at a time."),

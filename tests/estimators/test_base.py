@@ -33,6 +33,18 @@ def test_not_fitted() -> None:
         regressor().save("never.vmtl")
 
 
+@pytest.mark.parametrize(("options", "trains"), [({}, False), ({"preset": "paper", "max_steps": 3}, True)])
+def test_the_bar_says_whether_steps_are_taken(
+    options: Any, trains: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "160")
+    MultiTaskClassifier(random_state=0, verbose=1, **options).fit(X, Y, tasks=TASK)
+    shown = capsys.readouterr().err
+    assert "Training" in shown if trains else "Fitting" in shown and "Training" not in shown
+    assert "/?" not in shown
+
+
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_batch_rows_is_the_size_of_a_step(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = []

@@ -55,7 +55,13 @@ def test_it_may_be_clear_who_is_left_out_before_it_is_clear_who_is_preferred() -
     assert finding is not None
     assert (finding.answer, finding.preferred) == ("clear", [])
     assert [arrow.teacher for arrow in finding.avoided] == ["c", "d"]  # the surest first
-    assert "2 of 12 weights are below the even 0.33, as in a learns from c 0.02 [0.00, 0.10]" in finding.sentence()
+    assert finding.sentence() == (
+        "2 of 12 weights are clearly below an even share (0.33); for example, a takes almost nothing from c "
+        "(0.02 [0.00, 0.10]). Which of the others a task prefers cannot be told."
+    )
+    little = read_map(frame(changed(THIRD, ac=0.1, ad=0.2)), interval(low, changed(2.5 * THIRD, ac=0.2, ad=0.25)))
+    assert little is not None
+    assert "a takes little from c (0.10 [0.00, 0.20])" in little.sentence()
 
 
 def test_narrow_intervals_about_even_are_a_flat_map() -> None:

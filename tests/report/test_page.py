@@ -13,6 +13,9 @@ from helpers.report_models import EVEN, UNEVEN, Case, make_case, with_weights
 from vmtl import MultiTaskClassifier
 from vmtl.evaluation import Labelled, gather
 from vmtl.report import Control, render
+from vmtl.report.arrows import Arrow
+from vmtl.report.finding import Answer, Finding
+from vmtl.report.page import _link_card
 
 SECTIONS = ["scores", "relatedness", "trust", "errors", "learning", "settings"]
 
@@ -138,6 +141,18 @@ def test_weights_beyond_the_control_are_a_finding(class_case: Case) -> None:
     assert "<details>" not in text
     assert text.count("<li>south learns from north") == 1
     assert "<li>north learns from west" not in text  # within the control
+
+
+def test_the_strongest_link_is_one_that_is_clear() -> None:
+    def finding(answer: Answer, preferred: list[Arrow]) -> Finding:
+        return Finding(answer, [wide, sure], preferred, [], [], 0.5, 3)
+
+    wide, sure = Arrow("a", "b", 0.61, (0.01, 0.88)), Arrow("b", "c", 0.6, (0.55, 0.7))
+    none = ("strongest link", "none is clear", "the largest weight is 0.61; 90 %: 0.01 to 0.88")
+    assert _link_card(finding("unknown", [])) == none
+    assert _link_card(finding("clear", [])) == none
+    assert _link_card(finding("unknown", [sure])) == none
+    assert _link_card(finding("clear", [sure])) == ("strongest link", "0.60", "b learns from c; 90 %: 0.55 to 0.70")
 
 
 def test_tied_maps_are_drawn_once(class_case: Case) -> None:

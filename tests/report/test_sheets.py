@@ -71,16 +71,19 @@ def test_arrows_stand_against_even_and_against_the_control() -> None:
     finding = read_map(weights, (low, weights.clip(lower=0.1) + 0.1))
     assert finding is not None
     control = Control(np.full((1, 3, 3), 0.5), np.full((1, 3, 3), 0.5))
-    rows = sheets.arrow_sheet(finding, strengths, control).rows
-    assert [cell.text for cell in rows[0]] == ["a", "b", "0.90 [0.81, 1.00]", "clearly more", "0.90", "above the noise"]
+    sheet = sheets.arrow_sheet(finding, strengths, control)
+    assert sheet.columns[3:] == ("against even", "strength r of the task", "above chance")
+    rows = sheet.rows
+    assert [cell.text for cell in rows[0]] == ["a", "b", "0.90 [0.81, 1.00]", "clearly more", "0.90", "yes"]
     assert [cell.text for cell in rows[1]] == [
         "c",
         "a",
         "0.60 [0.50, 0.70]",
         "leans to more",
         "0.90",
-        "above the noise",
+        "yes",
     ]
+    assert [row[-1].text for row in rows[2:]] == ["no"] * 4
     assert [row[3].text for row in rows[2:]] == ["open", "open", "open", "clearly less"]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vmtl.cli._support.console import printable, show_json, show_table
+from vmtl.cli._support.console import note, printable, show_json, show_table
 from vmtl.cli._support.options import Debug, Json, LabelledTable, ModelFile, Positive, UnknownTask
 from vmtl.cli._support.relatedness import cut_name
 
@@ -52,18 +52,22 @@ def evaluate(
     single class.
     """
     from vmtl.cli._support.loading import load_model, read_labelled
+    from vmtl.cli._support.training_rows import seen_before
     from vmtl.evaluation import gather
 
     fitted = load_model(model, unknown_task)
     problem, tasks, labels = read_labelled(table, fitted, task, target)
     evidence = gather(fitted, problem.X, labels, tasks, positive)
-    scores, mean = score_rows(evidence), evidence.mean_scores()
+    scores, mean, warnings = score_rows(evidence), evidence.mean_scores(), seen_before(fitted, problem)
     if json:
-        show_json({"model": str(model), "data": str(table), "scores": scores, "mean_of_tasks": mean})
+        facts = {"model": str(model), "data": str(table), "scores": scores, "mean_of_tasks": mean}
+        show_json({**facts, "warnings": warnings})
         return
     show_scores(f"{model} on {table}", scores, mean)
     if evidence.classes is not None and len(evidence.classes) == 2:
         typer.echo(printable(f"F1 is that of {evidence.classes[evidence.positive]!r}; --positive names the other."))
+    for warning in warnings:
+        note(f"Warning: {warning}")
 
 
 def show_scores(title: str, scores: list[dict[str, object]], mean: dict[str, float]) -> None:

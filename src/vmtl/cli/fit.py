@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vmtl._utils.progress_bar import progress_bar
+from vmtl.cli._support.column_options import DEFAULT_TARGET, DEFAULT_TASK, named_by_options
 from vmtl.cli._support.console import command_line, note, show_json
+from vmtl.cli._support.files import check_output
 from vmtl.cli._support.options import Address, Debug, Engine, Json, Kind, Quiet, Workers, method_names
 
 if TYPE_CHECKING:
@@ -33,6 +35,10 @@ Folds = Annotated[
     int | None,
     typer.Option(min=2, help="So many further fits measure how far off predictions are: for --coverage of few rows."),
 ]
+TaskColumn = Annotated[
+    str | None, typer.Option(help="The column that says which task a row belongs to.", show_default=DEFAULT_TASK)
+]
+TargetColumn = Annotated[str | None, typer.Option(help="The column to predict.", show_default=DEFAULT_TARGET)]
 AtPrediction = Annotated[
     str, typer.Option(help="A task at prediction that was not in training: error, average or similar.")
 ]
@@ -41,8 +47,8 @@ AtPrediction = Annotated[
 def fit(
     table: Annotated[Path, typer.Argument(metavar="TABLE", help=LABELLED)],
     out: Annotated[Path, typer.Option(help="The model file to write, for example model.vmtl.")],
-    task: Annotated[str, typer.Option(help="The column that says which task a row belongs to.")] = "domain",
-    target: Annotated[str, typer.Option(help="The column to predict.")] = "label",
+    task: TaskColumn = None,
+    target: TargetColumn = None,
     kind: Kind = "auto",
     method: Annotated[str, typer.Option(help="A method of `vmtl methods`.", autocompletion=method_names)] = "vmtl",
     preset: Preset = "default",
@@ -65,18 +71,28 @@ def fit(
 
     The file holds all that `predict` needs. Columns that are seldom intended are pointed out. A folder may be large.
     """
-    from vmtl.cli._support.files import check_output
+    check_output(out, table)
+    check_options(table, (checkpoint, folds), (engine, workers, address))
+    named = named_options(method, preset, steps, seed, unknown_task, quiet)
+    columns = (task or DEFAULT_TASK, target or DEFAULT_TARGET)
+    request = Request(table, out, *columns, kind, tuple(drop or ()), named, tuple(option or ()), quiet, json)
+    with named_by_options([name for name, given in {"task": task, "target": target}.items() if not given]):
+        if table.is_dir():
+            fit_folder(request, missing, engine=engine or "local", workers=workers, address=address)
+        else:
+            fit_table(request, missing, checkpoint, folds)
+
+
+def check_options(
+    source: Path, of_tables: tuple[Path | None, int | None], of_folders: tuple[str | None, int | None, str | None]
+) -> None:
+    """Refuse what only a folder, or only a table, has a use for."""
     from vmtl.cli._support.folders import check_engine, check_not_given
 
-    check_output(out, table)
-    named = named_options(method, preset, steps, seed, unknown_task, quiet)
-    request = Request(table, out, task, target, kind, tuple(drop or ()), named, tuple(option or ()), quiet, json)
-    if table.is_dir():
-        check_not_given(checkpoint, folds)
-        fit_folder(request, missing, engine=engine or "local", workers=workers, address=address)
+    if source.is_dir():
+        check_not_given(*of_tables)
     else:
-        check_engine(table, engine, workers, address)
-        fit_table(request, missing, checkpoint, folds)
+        check_engine(source, *of_folders)
 
 
 @dataclass(frozen=True)

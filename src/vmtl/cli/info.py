@@ -8,12 +8,30 @@ from typing import TYPE_CHECKING
 from vmtl._utils.messages import first_few
 from vmtl.cli._support.console import show_json, show_table
 from vmtl.cli._support.options import Debug, Json, ModelFile
-from vmtl.cli._support.relatedness import show_structure
+from vmtl.cli._support.relatedness import show_strengths, show_structure
 
 if TYPE_CHECKING:
     from vmtl.estimators import MultiTaskEstimator
 
 MOST_ITEMS, MOST_KERNELS, MOST_COLUMNS = 12, 4, 5
+#: Characters of a digest that are shown: enough to tell two files apart.
+DIGEST = 12
+#: Every hyper-parameter in a few words.
+MEANINGS = {
+    "strategy": "how the weights were found",
+    "kernel_shares": "kernels in the mixture",
+    "standardise": "columns divided by deviation",
+    "relevance": "how much columns count",
+    "correlation": "rho between two like tasks",
+    "scale": "s0, spread of the outputs",
+    "unit": "spread of w · z",
+    "decay": "gamma, how likeness falls",
+    "task_level": "tau, spread of task levels",
+    "noise": "noise of a row",
+    "logit_scale": "factor of w · z, calibrated",
+    "width_factor": "factor of the widths of q(w)",
+    "learning_rate_factor": "factor of the learning rate",
+}
 #: Parts of the document that are not facts of one line.
 APART = ("settings", "hyperparameters", "alpha", "beta", "sharing", "finding")
 
@@ -27,10 +45,12 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
     if json:
         show_json(document)
         return
-    facts = [(name, in_one_cell(value)) for name, value in document.items() if name not in APART]
+    shortened = {**document, **({"digest": str(document["digest"])[:DIGEST]} if "digest" in document else {})}
+    facts = [(name, in_one_cell(value)) for name, value in shortened.items() if name not in APART]
     show_table(str(model), ("", "value"), facts)
-    show_table("What was inferred", ("", "value"), inferred(fitted))
-    show_structure("Who learns from whom (alpha)", fitted, MOST_ITEMS)
+    show_table("What was inferred", ("", "value", "what it is"), inferred(fitted), split=False)
+    if not show_structure("Who learns from whom (alpha)", fitted, MOST_ITEMS):
+        show_strengths(fitted, MOST_ITEMS)
 
 
 def model_document(model: MultiTaskEstimator) -> dict[str, object]:
@@ -70,15 +90,18 @@ def model_document(model: MultiTaskEstimator) -> dict[str, object]:
     return document
 
 
-def inferred(model: MultiTaskEstimator) -> list[tuple[str, object]]:
-    """What is known of the hyper-parameters, a line each."""
+def inferred(model: MultiTaskEstimator) -> list[tuple[str, object, str]]:
+    """What is known of the hyper-parameters, a line each: name, value and meaning."""
     hyperparameters = model.hyperparameters_
     document = hyperparameters.to_json()
     if hyperparameters.kernel_shares is not None:
         document["kernel_shares"] = largest(hyperparameters.kernel_shares)
     if hyperparameters.relevance is not None:
         document["relevance"] = unlike(column_names(model), hyperparameters.relevance)
-    return [(name.replace("_", " "), value) for name, value in document.items() if value is not None]
+    if hyperparameters.strategy == "exact":  # takes no steps, unless the user asks for them at the rate of the settings
+        document["learning_rate_factor"] = None
+    told = {name: value for name, value in document.items() if value is not None}
+    return [(name.replace("_", " "), value, MEANINGS[name]) for name, value in told.items()]
 
 
 def largest(shares: dict[str, float]) -> str:

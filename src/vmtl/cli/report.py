@@ -12,7 +12,6 @@ from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.options import Debug, Json, ModelFile, Positive, Quiet, UnknownTask
 
 if TYPE_CHECKING:
-    from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskEstimator
     from vmtl.evaluation import Costs, Evidence, Importance, Labelled
     from vmtl.report import Control
@@ -143,6 +142,7 @@ def predict_and_compare(
 ) -> PageContent:
     """Predict the labelled rows; with training rows also fit what the model is compared with."""
     from vmtl.cli._support.loading import read_labelled
+    from vmtl.cli._support.training_rows import repeated, seen_before
     from vmtl.evaluation import Labelled, count_repeated, gather, structure_worth_of
 
     problem, tasks, labels = read_labelled(tables.data, model, tables.task, tables.target)
@@ -162,35 +162,19 @@ def columns_of(model: MultiTaskEstimator, test: Labelled, visible: bool) -> Impo
     """What every column is worth; None for an array, whose columns have no names."""
     from vmtl._utils.progress_bar import progress_bar
     from vmtl.evaluation import column_importance
+    from vmtl.evaluation.importance import MOST_COLUMNS, column_groups
 
     if not hasattr(test.X, "columns"):
         return None
-    with progress_bar("Columns", visible=visible) as show:
+    n_columns = len(column_groups(model))
+    total = n_columns if n_columns <= MOST_COLUMNS else None  # of many, those that matter are found on the way
+    with progress_bar("Columns", total, visible=visible) as show:
         return column_importance(model, test.X, test.y, test.tasks, done=show)
 
 
 def summary(evidence: Evidence) -> dict[str, object]:
     """The number of rows and the main score over all of them."""
     return {"rows": len(evidence.y), evidence.measure.lower(): evidence.score(evidence.task >= 0).value}
-
-
-def repeated(n: int, of: int) -> list[str]:
-    """What to say where rows to score are also training rows."""
-    if not n:
-        return []
-    these = "This row is" if n == of == 1 else f"{n} of the {of} labelled rows {'is' if n == 1 else 'are'}"
-    return [f"{these} also among the training rows: the numbers are too good. Score rows that were not in training."]
-
-
-def seen_before(model: MultiTaskEstimator, problem: Problem) -> list[str]:
-    """What to say where a table is the training table, of which a model file keeps a digest."""
-    from vmtl.cli._support.loading import digest
-
-    if model.metadata_.get("digest") != digest(problem, model):
-        return []
-    return [
-        "These are the rows the model was trained on: the numbers are too good. Score rows that were not in training."
-    ]
 
 
 def fit_others(

@@ -48,27 +48,34 @@ def column_kind(column: pd.Series) -> str:
     return "text"
 
 
-def as_numbers(column: pd.Series, kind: str) -> Array:
-    """(n,) float64 with NaN for gaps; dates become days since 1970-01-01."""
+def as_numbers(column: pd.Series, kind: str, source: object = None) -> Array:
+    """(n,) float64 with NaN for gaps; dates become days since 1970-01-01. Errors name the ``source`` of the table."""
     import pandas as pd
 
     if kind == "date":
         try:
             moments = pd.to_datetime(column, utc=True, format="ISO8601")
         except (ValueError, TypeError) as error:
-            raise ValueError(
-                f"Column {column.name!r} held dates in training but now {first_odd(column, kind)}; repair it."
-            ) from error
+            raise ValueError(_changed_kind(column, kind, source)) from error
         return np.asarray((moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / _SECONDS_PER_DAY)
     try:
         values = np.asarray(pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan))
     except (ValueError, TypeError) as error:
-        raise ValueError(
-            f"Column {column.name!r} held numbers in training but now {first_odd(column)}; repair it."
-        ) from error
+        raise ValueError(_changed_kind(column, kind, source)) from error
     if np.isinf(values).any():
-        raise ValueError(f"Column {column.name!r} holds an infinite value; replace it by a number or a gap.")
+        of = "" if source is None else f" of {source}"
+        raise ValueError(f"Column {column.name!r}{of} holds an infinite value; replace it by a number or a gap.")
     return values
+
+
+def _changed_kind(column: pd.Series, kind: str, source: object) -> str:
+    """The sentence on the first cell that is not what its column held in training."""
+    cell, row = _first_odd(column, kind)
+    place = f"Data row {row}" if source is None else f"{source}, data row {row}"
+    return (
+        f"{place}: {cell} in column {column.name!r}, which held {kind}s in training; "
+        f"write a {kind} or leave the cell empty."
+    )
 
 
 def as_levels(column: pd.Series) -> Array:
@@ -90,11 +97,17 @@ def odd_cells(column: pd.Series, kind: str = "number") -> Array:
 
 def first_odd(column: pd.Series, kind: str = "number") -> str:
     """The first cell that is no number (or date) and where it stands, for messages."""
+    cell, row = _first_odd(column, kind)
+    return f"{cell} in data row {row}"
+
+
+def _first_odd(column: pd.Series, kind: str) -> tuple[str, str]:
+    """That cell, and the number or the label of its row."""
     from pandas import RangeIndex
 
     place = next(iter(odd_cells(column, kind)), 0)
     row = column.index[place]
-    return f"{column.iloc[place]!r} in data row {row + 1 if isinstance(column.index, RangeIndex) else repr(row)}"
+    return repr(column.iloc[place]), str(row + 1) if isinstance(column.index, RangeIndex) else repr(row)
 
 
 def slips(column: pd.Series) -> Array:

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 STATE_VERSION = 1
 
 
-def lacking(table: str, absent: Sequence[str], there: Iterable[str]) -> str:
-    """The sentence on columns that a model needs and a table does not have."""
-    near = did_you_mean(absent[0], there) if len(absent) == 1 else ""
+def lacking(table: str, absent: Sequence[str], there: Iterable[str], known: Iterable[str]) -> str:
+    """The sentence on columns that a model needs and a table does not have; those that it knows are not meant."""
+    strange = set(there) - set(known)
+    near = did_you_mean(absent[0], sorted(strange)) if len(absent) == 1 else ""
     them = "it" if len(absent) == 1 else "them"
     return f"{table} lacks {quoted(absent)}{near}, which the model was fitted on; add {them}."
 
@@ -166,7 +167,7 @@ class TablePreprocessor:
         place = {str(name): j for j, name in enumerate(table.columns)}
         absent = [name for name in self.feature_names_in_ if name not in place]
         if absent:
-            raise ValueError(lacking("The table", absent, place))
+            raise ValueError(lacking("The table", absent, place, self.feature_names_in_))
         columns = {name: table.iloc[:, place[name]] for name in self.feature_names_in_}
         if self.missing == "error":
             gaps = [name for name, column in columns.items() if column.isna().any()]

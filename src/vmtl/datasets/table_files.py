@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vmtl._utils.messages import did_you_mean, quoted
+from vmtl._utils.messages import counted
+from vmtl._utils.missing_columns import check_columns
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels, first_odd, slips
 from vmtl.data.problem import Problem
@@ -55,7 +56,7 @@ def read_table(
     if file.suffix.lower() == ".npz" and file.is_file():
         if drop or groups:
             raise ValueError(f"{file} is an array, whose columns have no names to drop or group by; use a table.")
-        return load_npz(file, task=task, target=target if _has(file, target) else "y", kind=kind, name=name)
+        return load_npz(file, task=task, target=_target_array(file, task, target), kind=kind, name=name)
     table = read_frame(file)
     X = _feature_columns(file, table, task, target, drop, groups)
     group = table[groups] if groups else None
@@ -67,7 +68,7 @@ def _feature_columns(
 ) -> pd.DataFrame:
     """The table without the columns that were named, which must be there; task and target must have no gaps."""
     named = {task: "task", target: "target"} | dict.fromkeys(drop, "drop") | ({groups: "groups"} if groups else {})
-    _check_columns(file, table, named)
+    check_columns(file, named, table.columns)
     _check_gaps(file, table, (task, target))
     return table.drop(columns=list(named)).reset_index(drop=True)
 
@@ -89,25 +90,20 @@ def _problem_of_columns(
     )
 
 
-def _check_columns(file: Path, table: pd.DataFrame, needed: dict[str, str]) -> None:
-    """Every needed column is there, or the error says which argument names another one."""
-    absent = [column for column in needed if column not in table.columns]
-    if absent:
-        columns = [str(column) for column in table.columns]
-        wrong = ", ".join(f"{column!r}{did_you_mean(column, columns)}" for column in absent)
-        arguments = " and ".join(dict.fromkeys(needed[column] for column in absent))
-        raise ValueError(f"{file} has no column {wrong}, only {quoted(columns, most=20)}; name another as {arguments}.")
-
-
 def _check_gaps(file: Path, table: pd.DataFrame, columns: Sequence[str]) -> None:
     for column in columns:
         if gaps := int(table[column].isna().sum()):
-            raise ValueError(f"Column {column!r} of {file} is empty in {gaps} rows; fill or remove them.")
+            them = "it" if gaps == 1 else "them"
+            raise ValueError(f"Column {column!r} of {file} is empty in {counted(gaps, 'row')}; fill or remove {them}.")
 
 
-def _has(file: Path, key: str) -> bool:
+def _target_array(file: Path, task: str, target: str) -> str:
+    """The array of the target: ``target``, or else ``y``; one of them and that of the task must be there."""
     with np.load(file, allow_pickle=False) as archive:
-        return key in archive.files
+        names = list(archive.files)
+    found = target if target in names else "y"
+    check_columns(file, {task: "task"} | ({} if found in names else {target: "target"}), names)
+    return found
 
 
 def read_frame(path: str | Path) -> pd.DataFrame:

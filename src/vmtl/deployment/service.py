@@ -129,7 +129,7 @@ def read_rows(rows: list[Any] | dict[str, list[Any]], columns: Sequence[str], ma
     if isinstance(rows, dict):
         absent = [name for name in columns if name not in rows]
         if absent:
-            raise ValueError(lacking("The request", absent, rows))
+            raise ValueError(lacking("The request", absent, rows, columns))
         return pd.DataFrame(rows)
     for number, row in enumerate(rows, start=1):
         _check_row(row, number, columns)
@@ -141,7 +141,7 @@ def _check_row(row: Any, number: int, columns: Sequence[str]) -> None:
     if isinstance(row, dict):
         absent = [name for name in columns if name not in row]
         if absent:
-            raise ValueError(lacking(f"Row {number}", absent, row))
+            raise ValueError(lacking(f"Row {number}", absent, row, columns))
     elif not isinstance(row, list) or len(row) != len(columns):
         raise ValueError(
             f"Row {number} is neither an object nor a list of {counted(len(columns), 'value')}; repair it."

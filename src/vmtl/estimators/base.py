@@ -178,9 +178,9 @@ class BaseMultiTask(
             hooks.append(keeper)
         if callback is not None:
             hooks.append(lambda trainer, progress: callback(progress))
-        with keeper or nullcontext(), progress_bar("Training", visible=bool(self.verbose)) as show:
+        with keeper or nullcontext(), progress_bar("Fitting", visible=bool(self.verbose)) as show:
             show("", 0)
-            hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total))
+            hooks.append(lambda trainer, progress: show(_terms(progress), progress.step, progress.total, "Training"))
             if keeper is not None:  # that of the interrupted run, unless the user chose one
                 seed = keeper.seed
             train, held_out = hold_out(rows, seed) if self.early_stopping else (rows, None)

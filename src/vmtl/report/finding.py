@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from vmtl.report.arrows import Arrow, Control, arrows, even_weight, with_ends
+from vmtl.report.style import short
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +31,8 @@ BY_CHANCE = 0.1
 NARROW = 0.2
 #: An interval that ends at the even weight does so up to rounding.
 ROUNDING = 0.01
+#: Less than this share of the even weight is next to nothing.
+ALMOST_NOTHING = 0.1
 #: Weights without an interval that differ by less are called even.
 ABOUT = 0.02
 
@@ -60,9 +63,15 @@ class Finding:
             more = len(self.preferred) - 1
             further = f", and {more} more {'is' if more == 1 else 'are'} as sure" if more else ""
             return f"A preference is clear: {self.preferred[0]}{further} (even is {self.even:.2f})."
+        return self._left_out()
+
+    def _left_out(self) -> str:
+        n, surest = len(self.avoided), self.avoided[0]
+        amount = "almost nothing" if surest.weight < ALMOST_NOTHING * self.even else "little"
         return (
-            f"It is clear who is left out: {len(self.avoided)} of {len(self.arrows)} weights are below the even "
-            f"{self.even:.2f}, as in {self.avoided[0]}. Whom a task prefers among the rest is open."
+            f"{n} of {len(self.arrows)} weights {'is' if n == 1 else 'are'} clearly below an even share "
+            f"({self.even:.2f}); for example, {short(surest.learner, 40)} takes {amount} from "
+            f"{short(surest.teacher, 40)} ({surest.share()}). Which of the others a task prefers cannot be told."
         )
 
     def _unknown(self) -> str:

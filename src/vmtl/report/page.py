@@ -131,8 +131,12 @@ def _cards(model: BaseMultiTask, evidence: Evidence, helped: Section | None, con
 
 
 def _link_card(finding: Finding) -> Card:
+    """The strongest link that is clear, if there is one."""
     if finding.answer == "flat":
         return ("strongest link", "none", "no task preferred")
-    strongest = finding.arrows[0]
+    is_clear = finding.answer == "clear" and bool(finding.preferred)
+    strongest = finding.preferred[0] if is_clear else finding.arrows[0]
     ends = "" if strongest.interval is None else f"; 90 %: {strongest.interval[0]:.2f} to {strongest.interval[1]:.2f}"
+    if not is_clear:
+        return ("strongest link", "none is clear", f"the largest weight is {strongest.weight:.2f}{ends}")
     return ("strongest link", f"{strongest.weight:.2f}", f"{strongest.learner} learns from {strongest.teacher}{ends}")

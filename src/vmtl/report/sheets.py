@@ -176,7 +176,7 @@ def arrow_sheet(finding: Finding, strengths: Mapping[str, str], control: Control
         row.append(Cell(strengths[arrow.learner], strengths[arrow.learner], "number"))
         if control is not None:
             above = arrow.weight > control.noise
-            row.append(text_cell("above the noise" if above else "within the noise", "helped" if above else ""))
+            row.append(text_cell("yes" if above else "no", "helped" if above else ""))
         rows.append(tuple(row))
     has_ends = finding.arrows[0].interval is not None
     columns = (
@@ -185,9 +185,11 @@ def arrow_sheet(finding: Finding, strengths: Mapping[str, str], control: Control
         "weight [90 % interval]" if has_ends else "weight",
         *(("against even",) if has_ends else ()),
         "strength r of the task",
-        *(("against the control",) if control is not None else ()),
+        *(("above chance",) if control is not None else ()),
     )
-    return Sheet("arrows", "Who learns from whom, strongest first", columns, tuple(rows))
+    note = "Above chance: larger than every weight of the control. The weight itself may still be uncertain."
+    remark = note if control is not None else ""
+    return Sheet("arrows", "Who learns from whom, strongest first", columns, tuple(rows), remark)
 
 
 def crowd_sheet(crowd: Crowd, strengths: Mapping[str, str]) -> Sheet:

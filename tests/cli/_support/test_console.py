@@ -56,6 +56,14 @@ def test_a_table_fits_a_terminal_and_loses_no_cell(columns: int, capsys: pytest.
     assert {*names, *map(str, range(100, 100 + columns))} <= set(cells)
 
 
+def test_without_a_split_long_cells_are_broken_into_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    show_table("title", ("name", "value", "meaning"), [("a", "word " * 20, "other " * 20)], split=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert sum("name" in line for line in lines) == 1
+    assert [" ".join(lines).count(word) for word in ("word", "other")] == [20, 20]
+
+
 def test_a_wide_cell_is_folded(capsys: pytest.CaptureFixture[str]) -> None:
     show_table("title", ("", "value"), [("columns", ", ".join(map(str, range(60))))])
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80

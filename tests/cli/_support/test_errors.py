@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+import typer
 
 from helpers.tables import FEW, Run
+from vmtl.cli._support.errors import GuardedGroup
 
 Arguments = list[object]
 
@@ -33,17 +37,17 @@ def written(path: Path, content: bytes) -> Path:
 
 FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
     "no file": (lambda d, o: fit(d, table="absent.csv"), "There is no file"),
-    "no task column": (lambda d, o: fit(d, "--task", "hospital"), "has no column 'hospital', only"),
+    "no task column": (lambda d, o: fit(d, "--task", "hospital"), "has no column 'hospital'. Its columns: 'age',"),
     "task not given": (
         lambda d, o: ["fit", d / "class_train.csv", "--target", "outcome"],
-        "; name another as task.",
+        "Error: Say which column holds the task: --task COLUMN (the default, 'domain', is not in",
     ),
     "neither given": (
         lambda d, o: ["fit", d / "class_train.csv"],
-        "; name another as task and target.",
+        "Say which columns hold the task and the target: --task COLUMN --target COLUMN (the defaults, 'domain' and",
     ),
-    "wrong case": (lambda d, o: fit(d, "--task", "Site"), "has no column 'Site' (did you mean 'site'?)"),
-    "a typo": (lambda d, o: fit(d, "--target", "outcme"), "(did you mean 'outcome'?)"),
+    "wrong case": (lambda d, o: fit(d, "--task", "Site"), "has no column 'Site' (did you mean 'site'?). Its"),
+    "a typo": (lambda d, o: fit(d, "--target", "outcme"), "'site', 'outcome'. Choose one with --target."),
     "no target column": (lambda d, o: fit(d, "--target", "y"), "has no column 'y'"),
     "one class": (
         lambda d, o: fit(o, table=edited(d, o, lambda t: t.assign(outcome="mild"), "class_train.csv").name),
@@ -60,7 +64,7 @@ FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
         "'n/a?' in data row 8",
     ),
     "not UTF-8": (lambda d, o: fit(o, table=written(o / "e.csv", "größe\n1\n".encode("latin-1")).name), "as UTF-8"),
-    "unknown drop": (lambda d, o: fit(d, "--drop", "z"), "has no column 'z'"),
+    "unknown drop": (lambda d, o: fit(d, "--drop", "z"), "Choose one with --drop."),
     "unknown kind": (lambda d, o: fit(d, "--kind", "guess"), "choose one of"),
     "text as a number": (lambda d, o: fit(d, "--kind", "regression"), "no number"),
     "unknown method": (lambda d, o: fit(d, "--method", "magic"), "Unknown method 'magic'"),
@@ -129,7 +133,10 @@ USE_ERRORS: dict[str, tuple[Callable[[Path, Path, Path], Arguments], str]] = {
         lambda d, m, o: ["predict", m, d / "new.csv", "--unknown-task", "guess"],
         "choose error, average or similar",
     ),
-    "one cell of text": (lambda d, m, o: ["predict", m, edited(d, o, _sixty)], "now 'sixty' in data row 4; repair it"),
+    "one cell of text": (
+        lambda d, m, o: ["predict", m, edited(d, o, _sixty)],
+        "edited.csv, data row 4: 'sixty' in column 'age', which held numbers in training; write a number or leave",
+    ),
     "another case": (
         lambda d, m, o: ["evaluate", m, edited(d, o, _capitals, "class_labelled.csv")],
         "has the class 'Mild' (did you mean 'mild'?), which the model never saw; spell it as in training",
@@ -168,7 +175,7 @@ USE_ERRORS: dict[str, tuple[Callable[[Path, Path, Path], Arguments], str]] = {
     ),
     "text for numbers": (lambda d, m, o: ["predict", m, edited(d, o, lambda t: t.assign(age="old"))], "'age'"),
     "no rows": (lambda d, m, o: ["predict", m, edited(d, o, lambda t: t[:0])], "has no rows"),
-    "no labels": (lambda d, m, o: ["evaluate", m, d / "new.csv"], "has no column 'outcome'"),
+    "no labels": (lambda d, m, o: ["evaluate", m, d / "new.csv"], "'ward', 'site'. Choose one with --target."),
     "an unseen class": (
         lambda d, m, o: ["evaluate", m, edited(d, o, lambda t: t.assign(outcome="new"), "class_labelled.csv")],
         "has the class 'new', which the model never saw",
@@ -258,6 +265,26 @@ def test_names_cannot_drive_the_terminal(run: Run, tables: Path, class_model: Pa
     done = run("predict", class_model, wild, "--out", tmp_path / "p.csv")
     assert "\x1b" not in done.output
     check_refused(done, "[bold]east")
+
+
+def test_a_terminal_gets_no_line_that_breaks_within_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is not read in a terminal stays one line."""
+    width, words = 40, "There is no such thing; give another one. " * 5
+
+    def fail(context: object) -> None:
+        raise ValueError(words)
+
+    monkeypatch.setattr("typer.core.TyperGroup.invoke", lambda group, context: fail(context))
+    monkeypatch.setenv("COLUMNS", str(width))
+    for is_terminal in (True, False):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda answer=is_terminal: answer)
+        monkeypatch.setattr("sys.stderr", stream)
+        with pytest.raises(typer.Exit):
+            GuardedGroup().invoke(SimpleNamespace(meta={}))
+        lines = stream.getvalue().splitlines()
+        assert " ".join(lines) == f"Error: {words.strip()}"
+        assert (max(map(len, lines)) <= width) == is_terminal
 
 
 def test_warnings_of_libraries_are_one_line(run: Run, class_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

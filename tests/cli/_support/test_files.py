@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -21,6 +22,17 @@ def test_text_that_starts_like_a_formula_is_neutral(start: str) -> None:
 @pytest.mark.parametrize("value", ["-1.5", "+2", "-1e-3", -3.5, 7, "plain", "a=b", "", None])
 def test_numbers_and_plain_text_stay(value: object) -> None:
     assert neutral(value) == value
+
+
+def test_a_model_that_is_not_there_is_refused_before_anything_is_loaded(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading is what imports torch."""
+    monkeypatch.setitem(sys.modules, "vmtl.cli._support.loading", None)
+    for command in (["info", tmp_path / "m.vmtl"], ["predict", tmp_path / "m.vmtl", tmp_path / "new.csv"]):
+        done = run(*command)
+        assert done.exit_code == 2
+        assert "There is no model file" in done.stderr
 
 
 def test_columns_and_cells_are_neutral_and_numbers_stay_numbers() -> None:

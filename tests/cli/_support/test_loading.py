@@ -56,6 +56,48 @@ def test_rows_to_predict_need_no_target(tables: Path, class_model: Path, tmp_pat
     assert len(rows.tasks) == len(table)
 
 
+def test_columns_that_nobody_named_are_asked_for(tables: Path, class_model: Path, tmp_path: Path) -> None:
+    """A model file that was saved from Python need not say what its columns were called."""
+    model = load_model(class_model)
+    labelled = tables / "class_labelled.csv"
+    with pytest.raises(
+        ValueError, match=r"has no column 'sit' \(did you mean 'site'\?\)\. .* Choose one with --task\."
+    ):
+        read_labelled(labelled, model, "sit", None)
+    model.metadata_ = {"task": "site"}
+    with pytest.raises(ValueError, match=r"^The model file does not record its target column; add --target COLUMN\.$"):
+        read_labelled(labelled, model, None, None)
+    assert read_labelled(labelled, model, None, "outcome")[0].n_rows == 60
+    model.metadata_, model.task_column = {}, None
+    with pytest.raises(ValueError, match=r"its task and target columns; add --task COLUMN --target COLUMN\.$"):
+        read_labelled(labelled, model, None, None)
+    with pytest.raises(ValueError, match=r"^The model file does not record its task column; add --task COLUMN\.$"):
+        read_rows(tables / "new.csv", model, None)
+
+
+def test_a_cell_of_another_kind_is_found_in_its_file(tables: Path, class_model: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(tables / "class_labelled.csv").astype({"age": object})
+    table.loc[1, "age"] = "high"
+    table.to_csv(tmp_path / "text.csv", index=False)
+    found = r"text\.csv, data row 2: 'high' in column 'age', which held numbers in training; write a number"
+    with pytest.raises(ValueError, match=found):
+        read_labelled(tmp_path / "text.csv", load_model(class_model), None, None)
+    with pytest.raises(ValueError, match=found):
+        read_rows(tmp_path / "text.csv", load_model(class_model), None)
+
+
+def test_no_column_is_suggested_that_the_model_uses(tables: Path, class_model: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(tables / "new.csv").rename(columns={"age": "Age"})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    model = load_model(class_model)
+    with pytest.raises(ValueError, match=r"lacks 'age' \(did you mean 'Age'\?\)"):
+        read_rows(tmp_path / "t.csv", model, None)
+    assert model.preprocessor_ is not None
+    model.preprocessor_.feature_names_in_[0] = "doses"
+    with pytest.raises(ValueError, match="lacks 'doses', which"):
+        read_rows(tables / "new.csv", model, None)
+
+
 def test_a_digest_is_of_rows_in_any_order(tables: Path, class_model: Path, tmp_path: Path) -> None:
     model = load_model(class_model)
     table = pd.read_csv(tables / "class_labelled.csv")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vmtl.cli._support.relatedness import show_structure
+from vmtl.cli._support.relatedness import show_strengths, show_structure
 
 
 def even(n: int) -> pd.DataFrame:
@@ -80,6 +80,23 @@ def test_of_many_tasks_those_with_the_strongest_weights_are_shown(capsys: pytest
     assert len(lines) == 3
     assert lines[-1].startswith("│ nnnnnnnnn")
     assert "█" not in shown
+
+
+def test_strengths_stand_with_their_intervals(capsys: pytest.CaptureFixture[str]) -> None:
+    fitted = model(3, ends=0.5)
+    fitted.sharing_interval_ = pd.DataFrame({"low": 0.4, "high": 1.0}, index=fitted.sharing_.index)
+    assert show_structure("Who", fitted, 12)
+    shown = capsys.readouterr().out
+    assert shown.count("0.90 [0.40, 1.00]") == 3
+    assert all(len(line) <= 80 for line in shown.splitlines()[1:])
+    fitted.method_ = SimpleNamespace(mixes_w=True)
+    show_strengths(fitted, 2)
+    shown = capsys.readouterr().out
+    assert "follows the others, 2 of 3 tasks; in brackets 90 % intervals" in " ".join(shown.split())
+    assert shown.count("0.90 [0.40, 1.00]") == 2
+    fitted.method_ = SimpleNamespace(mixes_w=False)
+    show_strengths(fitted, 2)
+    assert capsys.readouterr().out == ""
 
 
 def test_no_weights_are_no_words(capsys: pytest.CaptureFixture[str]) -> None:

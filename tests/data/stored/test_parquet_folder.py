@@ -34,7 +34,9 @@ def test_the_blocks_together_are_what_pandas_reads(tmp_path: Path, monkeypatch: 
 def test_features_are_the_columns_that_nobody_named(tmp_path: Path) -> None:
     source = ParquetFolder.open(write_folder(tmp_path / "rows", labelled(30, 2)))
     assert source.features({"y": "target", "b": "drop"}) == ["a", "c", "d", "site"]
-    with pytest.raises(ValueError, match=r"no column 'sit' \(did you mean 'site'\?\), only .*; name another as task"):
+    with pytest.raises(
+        ValueError, match=r"no column 'sit' \(did you mean 'site'\?\)\. Its columns: .* argument task\."
+    ):
         source.features({"y": "target", "sit": "task"})
 
 

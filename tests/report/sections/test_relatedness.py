@@ -85,3 +85,5 @@ def test_the_structure_of_a_fit_stands_beside_what_it_is_worth(class_case: Case)
     assert arrow_sheet.columns[2] == "weight [90 % interval]"
     assert [row[1].text for row in worth_sheet.rows] == [f"{nats:.3f}" for nats in worth.values()]
     assert any(f"{worth['alone']:.3f} alone" in words for words in section.words)
+    moved = "; an end is moved where that is needed to include the weight itself."
+    assert any(f"Between the ends lie 90 % of what the training rows leave possible{moved}" in w for w in section.words)

@@ -51,10 +51,11 @@ def show_json(document: object) -> None:
     typer.echo(json.dumps(to_json(document), ensure_ascii=False, indent=2, default=str))
 
 
-def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]], split: bool = True) -> None:
     """A table on standard output: text to the left, numbers to the right.
 
-    Where its columns do not fit side by side, they stand in several tables, each with the first column.
+    Where its columns do not fit side by side, they stand in several tables, each with the first column; without
+    ``split`` in one, whose long cells are broken into lines.
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -65,7 +66,7 @@ def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[objec
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     console.print(Text(printable(title), style="bold"))
     widths = [max(map(cell_len, column)) for column in zip(names, *filled, strict=True)]
-    for part in side_by_side(widths, console.width):
+    for part in side_by_side(widths, console.width) if split else [range(len(names))]:
         console.print(_table([names[place] for place in part], [[row[place] for place in part] for row in filled]))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from vmtl.cli._support.console import printable
+from vmtl.cli._support.console import note, printable
 
 FAILURE, BAD_INPUT, INTERRUPTED = 1, 2, 130
 _BAD_INPUT = (ValueError, ImportError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
@@ -34,18 +34,18 @@ class GuardedGroup(TyperGroup):
                 warnings.showwarning = _show_warning
                 return super().invoke(ctx)
         except KeyboardInterrupt:
-            typer.echo("Stopped; nothing was left half written.", err=True)
+            note("Stopped; nothing was left half written.")
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort) or ctx.meta.get(_DEBUG):
                 raise
-            typer.echo(f"Error: {sentence(error)}", err=True)
+            note(f"Error: {sentence(error)}")
             raise typer.Exit(BAD_INPUT if isinstance(error, _BAD_INPUT) else FAILURE) from None
 
 
 def _show_warning(message: Warning | str, *place: object, **further: object) -> None:
     """A library's warning in one line, without the place in its code."""
-    typer.echo(printable(f"Warning: {' '.join(str(message).split())}"), err=True)
+    note(f"Warning: {' '.join(str(message).split())}")
 
 
 def sentence(error: Exception) -> str:

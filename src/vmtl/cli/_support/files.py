@@ -1,4 +1,4 @@
-"""Files that commands write: checked before the work starts, complete or not there afterwards."""
+"""Files that commands read and write: checked before the work starts; what is written is complete or not there."""
 
 from __future__ import annotations
 
@@ -16,6 +16,13 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 
 #: Kinds of tables that are written.
 TABLE_KINDS = (".csv", ".tsv")
+
+
+def check_model_file(path: Path) -> Path:
+    """Refuse a path where no model can be; before anything is loaded that takes its time."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no model file {path}; make one with `vmtl fit`.")
+    return path
 
 
 def check_output(out: Path, *inputs: Path) -> None:

@@ -13,7 +13,9 @@ import numpy as np
 from vmtl._utils import tensor_files
 from vmtl._utils.messages import did_you_mean
 from vmtl._utils.types import Array
-from vmtl.data.columns import as_levels
+from vmtl.cli._support.column_options import DEFAULT_TARGET, DEFAULT_TASK, named_by_options, not_recorded
+from vmtl.cli._support.files import check_model_file
+from vmtl.data.columns import as_levels, as_numbers
 from vmtl.data.preprocessing import lacking
 from vmtl.data.problem import Problem
 from vmtl.datasets import read_table
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
 _KINDS: dict[str, type[MultiTaskEstimator]] = {
     kind.__name__: kind for kind in (MultiTaskClassifier, MultiTaskRegressor)
 }
-#: Names of the task and target in files that do not say: those of feature files.
-DEFAULT_TASK, DEFAULT_TARGET = "domain", "label"
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,7 @@ def load_model(path: Path, unknown_task: str | None = None) -> MultiTaskEstimato
     """The model in a file, classifier or regressor; ``unknown_task`` takes the place of what it was fitted with."""
     if unknown_task not in (None, "error", "average", "similar"):
         raise ValueError(f"--unknown-task is {unknown_task!r}; choose error, average or similar.")
-    if not path.exists():
-        raise FileNotFoundError(f"There is no model file {path}; make one with `vmtl fit`.")
-    payload, tensors = tensor_files.load(path, "model")
+    payload, tensors = tensor_files.load(check_model_file(path), "model")
     kind = _KINDS.get(str(payload.get("estimator")))
     if kind is None:
         raise ValueError(f"{path} holds a {payload.get('estimator')}, which vmtl does not know; fit it again.")
@@ -60,12 +58,19 @@ def is_classifier(model: MultiTaskEstimator) -> bool:
 
 def task_name(model: MultiTaskEstimator, name: str | None = None) -> str:
     """The name of the task column: ``name``, or as in training."""
-    return name or str(model.metadata_.get("task", model.task_column or DEFAULT_TASK))
+    return name or _recorded(model).get("task", DEFAULT_TASK)
 
 
 def target_name(model: MultiTaskEstimator, name: str | None = None) -> str:
     """The name of the target column: ``name``, or as in training."""
-    return name or str(model.metadata_.get("target", DEFAULT_TARGET))
+    return name or _recorded(model).get("target", DEFAULT_TARGET)
+
+
+def _recorded(model: MultiTaskEstimator) -> dict[str, str]:
+    """The columns of the task and the target, of which a file that was saved from Python may say nothing."""
+    noted = {name: model.metadata_[name] for name in ("task", "target") if name in model.metadata_}
+    recorded = ({} if model.task_column is None else {"task": model.task_column}) | noted
+    return {name: str(column) for name, column in recorded.items()}
 
 
 def as_written(names: Sequence[str]) -> Array:
@@ -79,7 +84,9 @@ def read_labelled(
 ) -> tuple[Problem, Array, Array]:
     """Labelled rows for a fitted model: the problem, and its tasks and labels as the model knows them."""
     kind = "classification" if is_classifier(model) else "regression"
-    problem = read_table(path, task_name(model, task), target_name(model, target), kind=kind)
+    given = {"task": task, "target": target}
+    with named_by_options([name for name in given if not given[name] and name not in _recorded(model)], model=True):
+        problem = read_table(path, task_name(model, task), target_name(model, target), kind=kind)
     if not problem.n_rows:
         raise ValueError(f"{path} has no rows; give at least one.")
     check_features(path, problem.X, model)
@@ -115,8 +122,10 @@ def rows_of(path: Path, table: pd.DataFrame, model: MultiTaskEstimator, task: st
         check_features(path, table, model)
         return UnlabelledRows(table, table, match_tasks(as_levels(table[column]), model))
     if len(model.tasks_) > 1 and model.unknown_task == "error":
+        if not task and "task" not in _recorded(model):
+            raise ValueError(not_recorded("task"))
         near = did_you_mean(column, table.columns)
-        raise ValueError(f"{path} has no task column {column!r}{near}; add it, or name another one with --task COLUMN.")
+        raise ValueError(f"{path} has no task column {column!r}{near}; add it, or choose another with --task COLUMN.")
     check_features(path, table, model)
     return UnlabelledRows(
         table, table, np.full(len(table), model.tasks_[0] if len(model.tasks_) == 1 else "", dtype=object)
@@ -124,13 +133,16 @@ def rows_of(path: Path, table: pd.DataFrame, model: MultiTaskEstimator, task: st
 
 
 def check_features(path: Path, X: Array | pd.DataFrame, model: MultiTaskEstimator) -> None:
-    """A table has every column that the model was fitted on."""
-    columns = getattr(X, "columns", None)
-    if columns is not None:
-        there = set(map(str, columns))
-        absent = [name for name in features_of(model) if name not in there]
-        if absent:
-            raise ValueError(lacking(str(path), absent, there))
+    """A table has every column that the model was fitted on, and numbers and dates where there were some."""
+    if isinstance(X, np.ndarray) or model.preprocessor_ is None:
+        return
+    place = {str(name): j for j, name in enumerate(X.columns)}
+    absent = [name for name in features_of(model) if name not in place]
+    if absent:
+        raise ValueError(lacking(str(path), absent, place, [*features_of(model), task_name(model)]))
+    for name, kind in model.preprocessor_.kinds_.items():
+        if kind != "text":
+            as_numbers(X.iloc[:, place[name]], kind, source=path)
 
 
 def features_of(model: MultiTaskEstimator) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from vmtl.cli._support.errors import remember_debug
+from vmtl.cli._support.files import check_model_file
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No remarks and no progress bar.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
@@ -48,7 +49,10 @@ def _is_declaration(file: Traversable) -> bool:
     return file.name.endswith(".py") and not file.name.startswith("_")
 
 
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file written by `vmtl fit` or save().")]
+ModelFile = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="A model file written by `vmtl fit` or save().", callback=check_model_file),
+]
 LabelledTable = Annotated[
     Path, typer.Argument(metavar="TABLE", help="Labelled rows: CSV, TSV, Parquet, Feather, or NPZ features.")
 ]

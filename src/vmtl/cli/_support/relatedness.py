@@ -21,17 +21,19 @@ MOST_IN_MAP = 5
 BAR = 10
 
 
-def show_structure(title: str, model: MultiTaskEstimator, most: int) -> None:
-    """What a model's map alpha says; unless both maps are flat, one as a picture and both in a line per task."""
+def show_structure(title: str, model: MultiTaskEstimator, most: int) -> bool:
+    """What a model's map alpha says; unless both maps are flat, one as a picture and both in a line per task.
+
+    Returns whether these lines, which have r, were shown.
+    """
     from vmtl.report import read_map, read_model
     from vmtl.report.many_tasks import MOST_MAPPED
 
     if len(model.tasks_) > MOST_MAPPED:
-        show_crowd(title, model, most)
-        return
+        return show_crowd(title, model, most)
     finding = read_model(model)
     if finding is None:
-        return
+        return False
     say(f"{title}: {finding.sentence()}")
     likeness = read_map(model.beta_, getattr(model, "beta_interval_", None))
     if len(model.tasks_) <= MOST_IN_MAP:
@@ -40,7 +42,7 @@ def show_structure(title: str, model: MultiTaskEstimator, most: int) -> None:
         elif likeness is not None and likeness.answer != "flat":
             show_table("Map beta: whose representations resemble those of a task (row)", *map_cells(model.beta_))
     if finding.answer == "flat" and (likeness is None or likeness.answer == "flat"):
-        return
+        return False
     maps = {"learns most from (alpha)": finding.arrows}
     if likeness is not None:
         maps = {"is most like (beta)": likeness.arrows, **maps}
@@ -51,9 +53,22 @@ def show_structure(title: str, model: MultiTaskEstimator, most: int) -> None:
         ("task", *maps, "r"),
         lines_of_tasks(model, maps.values(), most),
     )
+    return True
 
 
-def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> None:
+def show_strengths(model: MultiTaskEstimator, most: int) -> None:
+    """How much every task follows the others, with an interval where there is one; nothing without mixing weights."""
+    from vmtl.report.finding import strengths
+
+    if len(model.tasks_) < 2 or not model.method_.mixes_w:
+        return
+    lines = [(cut_name(name), r) for name, r in strengths(model).items()][:most]
+    cut = f", {most} of {len(model.tasks_)} tasks" if len(model.tasks_) > most else ""
+    ends = "; in brackets 90 % intervals" if "[" in lines[0][1] else ""
+    show_table(f"How much each task follows the others{cut}{ends}", ("task", "r"), lines)
+
+
+def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> bool:
     """The same of hundreds of tasks: from how many each learns, and the first teacher of some."""
     from vmtl.report.arrows import even_weight
     from vmtl.report.finding import strengths
@@ -61,26 +76,29 @@ def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> None:
 
     crowd = read_crowd(model)
     if crowd is None:
-        return
+        return False
     say(f"{title}: {crowd.sentence()}")
     if crowd.is_flat:
-        return
+        return False
     of_tasks, shown = strengths(model), crowd.arrows[:most]
     show_table(
         f"Some of them; an even weight is {even_weight(crowd.n_tasks):.4f}",
         ("task", "learns most from", "weight", "strength r"),
         [(cut_name(a.learner), cut_name(a.teacher), f"{a.weight:.4f}", of_tasks[a.learner]) for a in shown],
     )
+    return True
 
 
 def lines_of_tasks(model: MultiTaskEstimator, maps: Iterable[list[Arrow]], most: int) -> list[tuple[str, ...]]:
     """A task, its strongest arrow in every map, and its strength; tasks with the strongest arrows if there are many."""
+    from vmtl.report.finding import strengths
+
     strongest = [{arrow.learner: arrow for arrow in reversed(arrows)} for arrows in maps]
     names = [str(task) for task in model.tasks_]
     kept = sorted(names, key=lambda name: -strongest[-1][name].weight)[:most]
-    r = dict(zip(names, model.sharing_, strict=True))
+    r = strengths(model)
     return [
-        (cut_name(name), *(f"{cut_name(of[name].teacher)} {of[name].share()}" for of in strongest), f"{r[name]:.2f}")
+        (cut_name(name), *(f"{cut_name(of[name].teacher)} {of[name].share()}" for of in strongest), r[name])
         for name in names
         if name in kept
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vmtl._utils.messages import did_you_mean, quoted
+from vmtl._utils.missing_columns import check_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,12 +88,7 @@ class ParquetFolder:
 
     def features(self, named: dict[str, str]) -> list[str]:
         """The columns without the ``named`` ones, which must be there; the arguments that name them are said, too."""
-        absent = [column for column in named if column not in self.columns]
-        if absent:
-            wrong = ", ".join(f"{column!r}{did_you_mean(column, self.columns)}" for column in absent)
-            arguments = " and ".join(dict.fromkeys(named[column] for column in absent))
-            there = quoted(list(self.columns), most=20)
-            raise ValueError(f"{self.path} has no column {wrong}, only {there}; name another as {arguments}.")
+        check_columns(self.path, named, self.columns)
         return [column for column in self.columns if column not in named]
 
 

@@ -108,7 +108,7 @@ class FoldersMixin(InputValidationMixin):
         if reason is not None:
             raise ValueError(f"{source.path} cannot be fitted in parts: {reason}; read it and use fit.")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        with threads(self.n_threads), progress_bar("Training", visible=bool(self.verbose)) as show:
+        with threads(self.n_threads), progress_bar("Fitting", visible=bool(self.verbose)) as show:
             show("looking through the folder", 0)
             scan = self._scan(source, crew, task, target, features)
             known = unique_tasks(np.fromiter(scan.tasks, dtype=object, count=len(scan.tasks)))

@@ -91,9 +91,9 @@ def _explanation(finding: Finding) -> list[str]:
     ]
     if finding.arrows[0].interval is not None:
         words.append(
-            "Between the ends of an interval lie 90 % of what the training rows leave possible. How much a task "
-            "follows its mixture is the strength r: where all r are near 1, tasks are so alike that it matters little "
-            "from whom they learn."
+            "Between the ends lie 90 % of what the training rows leave possible; an end is moved where that is needed "
+            "to include the weight itself. How much a task follows its mixture is the strength r: where all r are "
+            "near 1, tasks are so alike that it matters little from whom they learn."
         )
     return words
 

@@ -10,7 +10,7 @@ import pytest
 from claim_list import CLAIMS, Claim, Row
 from claim_statistics import STATISTICS, over_test_rows
 from claim_verdicts import deciding, judge
-from claims import page
+from claims import changes_of_length, page
 
 ROWS = 400
 
@@ -182,3 +182,14 @@ def test_the_place_with_most_seeds_decides() -> None:
     assert len(findings) == 2
     assert main is not None
     assert (main.place.steps, main.seeds) == (1500, 3)
+
+
+def test_what_the_full_length_changes_is_said() -> None:
+    records = [record(method, s, 0.9) for method in ("vmtl", "long") for s in range(2)]
+    assert "No run has all 15,000 steps" in page(records)
+    for method, accuracy in (("vmtl", 0.91), ("long", 0.95)):
+        longer = record(method, 1, accuracy)
+        del longer["job"]["candidates"][0]["max_steps"]
+        records.append(longer)
+    assert changes_of_length(records) == {"VMTL": pytest.approx((90, 91)), "Long et al. (MRN)": pytest.approx((90, 95))}
+    assert "Long et al. (MRN) has 95.0 % then instead of 90.0, the others move by at most 1.0 points" in page(records)

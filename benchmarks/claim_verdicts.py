@@ -104,7 +104,7 @@ def judge(claim: Claim, records: list[Record]) -> list[Finding]:
     worse = better if claim.worse is None else runs_of(records, claim.worse, claim.metric)
     findings = []
     for place in sorted(better):
-        other = replace(place, data=claim.control) if claim.control else place
+        other = replace(place, data=claim.control or place.data, steps=0 if claim.whole else place.steps)
         seeds = sorted(better[place].keys() & worse.get(other, {}).keys())
         if place.data == claim.control or not seeds:
             continue

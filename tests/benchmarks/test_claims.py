@@ -193,3 +193,15 @@ def test_what_the_full_length_changes_is_said() -> None:
         records.append(longer)
     assert changes_of_length(records) == {"VMTL": pytest.approx((90, 91)), "Long et al. (MRN)": pytest.approx((90, 95))}
     assert "Long et al. (MRN) has 95.0 % then instead of 90.0, the others move by at most 1.0 points" in page(records)
+
+
+def test_a_method_that_needs_all_steps_is_compared_with_all_of_them() -> None:
+    claim = next(claim for claim in CLAIMS if claim.whole)
+    records = [record(method, s, 0.9 + 0.001 * s) for method in ("vmtl", "long") for s in range(3)]
+    assert judge(claim, records) == []
+    for seed in range(3):
+        longer = record("long", seed, 0.95)
+        del longer["job"]["candidates"][0]["max_steps"]
+        records.append(longer)
+    (finding,) = judge(claim, records)
+    assert (finding.place.steps, finding.worse, finding.verdict) == (1500, pytest.approx(95), "refuted")

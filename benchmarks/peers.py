@@ -188,7 +188,6 @@ def _whole(table, records, half: str) -> str:  # type: ignore[no-untyped-def]
             tables.regression(table),
             _splits(table),
             f"One thread. {_slowest(table)} {table['date'].max()}, {used}.\n",
-            _copied(records),
         ]
     )
 
@@ -197,19 +196,6 @@ def _slowest(table) -> str:  # type: ignore[no-untyped-def]
     """A sentence on the longest fit: none was cut short."""
     one = table.loc[table["cpu_seconds"].idxmax()]
     return f"The slowest fit took {one['cpu_seconds']:.0f} seconds ({PEERS[one['peer']].title}; {one['set']})."
-
-
-def _copied(records) -> str:  # type: ignore[no-untyped-def]
-    """A sentence on records that come from an earlier page."""
-    old = [record for record in records if "source" in record]
-    if not old:
-        return ""
-    titles = ", ".join(PEERS[peer].title for peer in PEERS if any(record["peer"] == peer for record in old))
-    return (
-        f"{len(old)} of {len(records)} records are those of an earlier page ({old[0]['date']}), which kept three "
-        f"digits of likelihood and AUC, or of RMSE and coverage, and nothing else: hence the gaps. They are of "
-        f"{titles}.\n"
-    )
 
 
 def _late(table, late: list[str]) -> str:  # type: ignore[no-untyped-def]
@@ -228,7 +214,11 @@ def _splits(table) -> str:  # type: ignore[no-untyped-def]
     """How many splits tools have; where some have more than others, their tables on all of them."""
     have = n_splits(table)
     if have.min() == have.max():
-        return f"All tools have the same {have.min()} split(s) of every set.\n"
+        return (
+            f"All tools have the same {have.min()} splits of every set.\n"
+            if have.min() > 1
+            else "One split of each set.\n"
+        )
     many = [peer for peer in PEERS if have.get(peer) == have.max()]
     told = ", ".join(f"{PEERS[peer].title} {have[peer]}" for peer in PEERS if peer in have)
     common = (

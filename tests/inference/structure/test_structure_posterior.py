@@ -154,11 +154,13 @@ def test_intervals_are_wide_with_few_rows_and_narrow_with_many(grouped: bool) ->
 
 
 def test_tasks_dealt_at_random_have_an_even_map_within_the_intervals() -> None:
-    structure = inferred_structure(group_rows(15, grouped=False))
-    assert structure.alpha_interval is not None
-    low, high = structure.alpha_interval
-    off = ~torch.eye(6, dtype=torch.bool)
-    assert ((low <= 0.2 + 1e-6) & (high >= 0.2 - 1e-6))[off].double().mean() > 0.95
+    off, shares = ~torch.eye(6, dtype=torch.bool), []
+    for seed in range(6):
+        structure = inferred_structure(group_rows(15, seed, grouped=False))
+        assert structure.alpha_interval is not None
+        low, high = structure.alpha_interval
+        shares.append(float(((low <= 0.2 + 1e-6) & (high >= 0.2 - 1e-6))[off].double().mean()))
+    assert sum(shares) / len(shares) > 0.95
 
 
 def test_inference_does_not_depend_on_the_names_of_tasks() -> None:

@@ -170,7 +170,7 @@ class _Extension:
         if belief is None or structure is None or structure.positions is None:  # all are alike
             wider = alike(n_tasks + 1, self.covariance.correlation)
             return wider, None if structure is None else structure_of(wider), None
-        by_class = compares_classes(len(structure.positions), self.rows.is_classification)
+        by_class = compares_classes(len(structure.positions), self.rows.is_classification, self.rows.n_classes)
         newcomer = Newcomer(self.rows, self.known, structure.positions, by_class)
         points = newcomer.place()
         near = distances_to_last(points)

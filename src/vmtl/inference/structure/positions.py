@@ -5,9 +5,10 @@ whose representations resemble mine, is answered once for all tasks: by the dist
 (``class_means``), in units of the variance within classes. The Gram matrix of the positions is -1/2 J D J,
 J = I - 1/T.
 
-Hundreds of tasks with a few rows each, and regressions, are another matter. The mean of a class in a handful of rows,
-or how a representation moves with a target, is mostly what these rows' labels say: positions that know it explain the
-same labels once more, and the evidence takes that for structure. So only the shift that all rows of a task have in
+Two classes, regressions, and hundreds of tasks with a few rows each are another matter. How far apart the means of two
+classes are, how a representation moves with a target, or the mean of a class in a handful of rows is what these rows'
+labels say of the weights: positions that know it explain the same labels once more, and the evidence takes that for
+structure. So only the shift that all rows of a task have in
 common, given their labels, is looked at, and the Gram matrix is a product of a (T, K) table, which costs as much as
 its rows:
 
@@ -70,7 +71,7 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     """
     cells = ClassCells.of(rows)
     z = rows.x.double() if rows.n_tasks <= MAX_DENSE else rows.x
-    make = gram_table if compares_classes(rows.n_tasks, rows.is_classification) else shift_gram
+    make = gram_table if compares_classes(rows.n_tasks, rows.is_classification, rows.n_classes) else shift_gram
     draws = n_draws_of(rows.n_tasks)
     noise, largest = [], []
     for redrawn in cells.redrawn(z, draws, seed):
@@ -91,9 +92,12 @@ def infer_positions(rows: Rows, seed: int) -> TaskPositions:
     return TaskPositions(vectors[:, signal] * kept.sqrt(), table, float(edge))
 
 
-def compares_classes(n_tasks: int, is_classification: bool) -> bool:
-    """Whether tasks are compared class by class, or by what shifts all their rows together."""
-    return is_classification and n_tasks <= MAX_DENSE
+def compares_classes(n_tasks: int, is_classification: bool, n_classes: int) -> bool:
+    """Whether tasks are compared class by class, or by what shifts all their rows together.
+
+    Two classes have one difference of means, and that is the slope of the labels.
+    """
+    return is_classification and n_classes > 2 and n_tasks <= MAX_DENSE
 
 
 def n_draws_of(n_tasks: int) -> int:

@@ -135,6 +135,15 @@ def test_a_regression_is_seen_by_where_its_rows_lie_and_not_by_its_slopes() -> N
     assert distances[:3, 3:].min() > 4 * max(distances[:3, :3].max(), distances[3:, 3:].max())
 
 
+@pytest.mark.parametrize(("classes", "axes"), [(2, 0), (4, 1)])
+def test_the_difference_of_two_classes_is_no_place(classes: int, axes: int) -> None:
+    """Half of the tasks have their labels turned round: of two classes that is what the weights say, of more it is also
+    where classes lie."""
+    rows = draw_rows([40] * 6, classes)
+    turned = replace(rows, y=torch.where(rows.task >= 3, classes - 1 - rows.y, rows.y))
+    assert infer_positions(turned, 0).points.shape == (6, axes)
+
+
 def test_groups_are_found() -> None:
     group = torch.arange(9) % 3
     shift = 1.5 * torch.eye(4, dtype=torch.float64)[group]

@@ -79,6 +79,27 @@ def synthetic_groups(seed: int, rows: int, data: Path) -> Tasks:
     return Tasks(problem.X, problem.y, problem.task, train, _groups(apart), int(np.flatnonzero(group == -2)[0]))
 
 
+def two_rules(seed: int, rows: int, data: Path) -> Tasks:
+    """Ten tasks whose rows come from one place and whose two classes follow one of two rules: only labels tell."""
+    return _rules(seed, rows, np.arange(10) % 2)
+
+
+def one_rule(seed: int, rows: int, data: Path) -> Tasks:
+    """The same with one rule for all."""
+    return _rules(seed, rows, np.zeros(10, dtype=int))
+
+
+def _rules(seed: int, rows: int, rule: Array) -> Tasks:
+    """Logistic labels on six columns; the weights of a task are those of its rule, and a little its own."""
+    rng, columns = np.random.default_rng(seed), 6
+    weights = rng.normal(size=(2, columns))[rule] + 0.2 * rng.normal(size=(len(rule), columns))
+    task = np.repeat(np.arange(len(rule)), rows + TEST_ROWS)
+    x = rng.normal(size=(len(task), columns))
+    y = rng.random(len(task)) < 1 / (1 + np.exp(-1.5 * (x * weights[task]).sum(1)))
+    related = _groups(rule) if rule.any() else np.zeros((len(rule), len(rule)), dtype=bool)
+    return Tasks(x, y.astype(np.int64), task, _first(task, rows), related)
+
+
 def _deal(seed: int, n_tasks: int, rows: int, data: Path) -> tuple[Array, Array, Array]:
     """Different images of MNIST for every task: (n, 28, 28) in [0, 1], their digits and tasks."""
     images, digits = read_idx(data / "mnist", "images"), read_idx(data / "mnist", "labels")

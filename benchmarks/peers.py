@@ -155,8 +155,9 @@ def _brief(table, late: list[str]) -> str:  # type: ignore[no-untyped-def]
     n_classes, n_reals = _n_sets(table)
     n_tools = table["peer"].nunique() - int((table["peer"] == FLOOR).any())
     caption = (
-        f"{n_classes} sets of classification and {n_reals} of regression, {_n_splits(table)} of each; up to {n_tools} "
-        "tools are ranked on a set by likelihood or RMSE, 1 is best. won: on how many sets a tool is best. seconds: "
+        f"{n_classes} sets of classification, {_n_splits(table, False)} of each, and {n_reals} of regression, "
+        f"{_n_splits(table, True)} at least; up to {n_tools} tools are ranked on a set by likelihood or RMSE, 1 is "
+        "best. won: on how many sets a tool is best. seconds: "
         f"median processor time of a fit and its predictions, classification / regression. {table['date'].max()}."
     )
     if late:
@@ -164,9 +165,9 @@ def _brief(table, late: list[str]) -> str:  # type: ignore[no-untyped-def]
     return tables.brief(table) + "\n" + caption + "\n"
 
 
-def _n_splits(table) -> str:  # type: ignore[no-untyped-def]
-    """How many splits of a set the means are over."""
-    least = int(n_splits(table).min())
+def _n_splits(table, is_real: bool) -> str:  # type: ignore[no-untyped-def]
+    """How many splits of a set of that kind the means are over, at least."""
+    least = int(n_splits(table[(table["kind"] == "regression") == is_real]).min())
     return "one split" if least == 1 else f"{least} splits"
 
 

@@ -40,6 +40,7 @@ EXACT = Walk(
         Step("Model at these values", "inference.recipes.steps.build_model"),
         Step("Means of q(w), solved", "inference.exact.weight_prior.solve"),
         Step("Widths, in closed form", "inference.recipes.exact.set_widths"),
+        Step("A forest, for small tables", "inference.forest.growing.grow_forest"),
         Step("Confidence, by left-out rows", "inference.recipes.exact.calibrate"),
     ),
 )
@@ -81,6 +82,7 @@ PREDICT = Walk(
         Step("Moments, draws or means", "inference.prediction.Predictor._class_block"),
         Step("Probabilities of a block", "inference.prediction.Predictor._moment_block"),
         Step("Mean and variance of logits", "model.logits.logit_moments"),
+        Step("The forest's say, if it has one", "inference.forest.trees.Forest.forward"),
     ),
 )
 TABLE = Walk(

@@ -47,6 +47,8 @@ CHANGED: list[tuple[str, Any]] = [
     ("dtype", "float64"),
     ("random_state", 1),
 ]
+#: The same of options that only a classifier has.
+OF_CLASSES: list[tuple[str, Any]] = [("forest", False)]
 #: Under these everything is trained, for as many steps as the preset has: a few are enough.
 TRAINED = ("method", "preset", "encoder", "sharing", "bayesian_w", "early_stopping")
 
@@ -74,7 +76,9 @@ def differences(kind: type[Estimator], name: str, value: Any, **options: Any) ->
 
 
 def test_every_option_is_looked_at() -> None:
-    assert set(OPTIONS) <= {name for name, _ in CHANGED}
+    of_both, of_classes = ({name for name, _ in changed} for changed in (CHANGED, OF_CLASSES))
+    assert set(OPTIONS) == set(MultiTaskRegressor()._options) <= of_both
+    assert set(MultiTaskClassifier()._options) - set(OPTIONS) == of_classes
 
 
 @pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
@@ -82,6 +86,12 @@ def test_every_option_is_looked_at() -> None:
 def test_an_option_changes_something(kind: type[Estimator], name: str, value: Any) -> None:
     options = {"max_steps": 10} if name in TRAINED else {}
     assert max(differences(kind, name, value, **options).values()) > 1e-7
+
+
+@pytest.mark.parametrize(("name", "value"), OF_CLASSES, ids=str)
+def test_an_option_of_the_classifier_alone_changes_its_predictions(name: str, value: Any) -> None:
+    assert differences(MultiTaskClassifier, name, value)["prediction"] > 1e-3
+    assert not hasattr(MultiTaskRegressor(), name)
 
 
 @pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])

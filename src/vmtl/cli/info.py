@@ -30,6 +30,7 @@ MEANINGS = {
     "noise": "noise of a row",
     "logit_scale": "factor of w · z, calibrated",
     "width_factor": "factor of the widths of q(w)",
+    "forest_share": "the forest's part of it",
     "learning_rate_factor": "factor of the learning rate",
 }
 #: Parts of the document that are not facts of one line.

@@ -43,6 +43,9 @@ class Settings:
         Choose kernel shares, task correlation and scales from the training rows.
     relatedness : {"evidence", "uniform"}, default="evidence"
         Whether who learns from whom is inferred from the training rows, or begins even.
+    forest : bool, default=True
+        Whether a random forest has a say in a classification of small tables, as much as left-out rows give it; where
+        the posterior is solved and the prior of w is mixed.
     logit_scale : float, optional
         s0 in logits = s0 w . [z; 1]; selected if None.
     initial_w_scale, initial_w_deviation : float, default=0.1, 0.01
@@ -122,6 +125,7 @@ class Settings:
     scale_input: bool = True
     select: bool = True
     relatedness: InitialRelatedness = "evidence"
+    forest: bool = True
     logit_scale: float | None = None
     initial_w_scale: float = 0.1
     initial_w_deviation: float = 0.01

@@ -59,7 +59,7 @@ class PredictionModule(nn.Module):
         x, task = torch.where(known[:, None], x, 0), torch.where(known, task, 0)
         q_z = self.encoder(self.feature_map(x.expand(self.groups, *x.shape)))  # (G, n, K)
         place = task, torch.arange(task.shape[0], device=task.device)
-        predicted = self.outcome(q_z, place)
+        predicted = self.outcome(q_z, place, x)
         return tuple(torch.where(known.view(-1, *[1] * (out.dim() - 1)), out, torch.nan) for out in predicted)
 
 
@@ -132,9 +132,16 @@ class Outcome(nn.Module):
 class Classes(Outcome):
     """Probabilities (n, C), and the entropies (n,) in nats."""
 
-    def forward(self, q_z: Posterior, place: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    def __init__(self, predictor: Predictor) -> None:
+        super().__init__(predictor)
+        self.forest = predictor.forest
+
+    def forward(self, q_z: Posterior, place: tuple[Tensor, Tensor], x: Tensor) -> tuple[Tensor, ...]:
         p, mean_entropy = self.predictor._class_block(*self._under_every_task(q_z), split=True)  # (T, n, C), (T, n)
         p, mean_entropy = p[place], mean_entropy[place]
+        if self.forest is not None:
+            said = self.forest(x)
+            p, mean_entropy = self.forest.join(p, said), self.forest.join(mean_entropy, entropy(said))
         total = entropy(p)
         aleatoric = torch.minimum(mean_entropy, total)
         return p, total, aleatoric, total - aleatoric
@@ -151,7 +158,7 @@ class Values(Outcome):
         self.register_buffer("noise", predictor.model.likelihood.scale())  # (T,)
         self.y_mean, self.y_scale = y_mean, y_scale
 
-    def forward(self, q_z: Posterior, place: tuple[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    def forward(self, q_z: Posterior, place: tuple[Tensor, Tensor], x: Tensor) -> tuple[Tensor, ...]:
         mean, variance = self.predictor._value_block(*self._under_every_task(q_z))  # (T, n) each
         aleatoric = self.y_scale * self.noise[place[0]]
         epistemic = self.y_scale * variance[place].clamp_min(0).sqrt()
@@ -164,7 +171,7 @@ def double_predictor(estimator: MultiTaskClassifier | MultiTaskRegressor) -> Pre
     fitted = estimator._fitted
     feature_map = copy.deepcopy(fitted.feature_map).to("cpu", torch.float64)
     model = copy.deepcopy(fitted.model).to("cpu", torch.float64)
-    return Predictor(feature_map, model, estimator.settings_.predictive, estimator.seed_)
+    return Predictor(feature_map, model, estimator.settings_.predictive, estimator.seed_, fitted.forest)
 
 
 def _fixed(value: Tensor) -> nn.Parameter:

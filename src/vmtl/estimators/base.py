@@ -190,7 +190,7 @@ class BaseMultiTask(
     # -- predicting ------------------------------------------------------------------------------------
 
     def _make_predictor(self, fitted: Fitted) -> Predictor:
-        return Predictor(fitted.feature_map, fitted.model, self.settings_.predictive, self.seed_)
+        return Predictor(fitted.feature_map, fitted.model, self.settings_.predictive, self.seed_, fitted.forest)
 
     def _predict_known(
         self,

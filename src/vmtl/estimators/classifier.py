@@ -84,6 +84,9 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
         The source of all random draws; an int makes a fit repeatable to the bit.
     class_weight : dict or "balanced", default=None
         Weight of every class, which multiplies ``sample_weight``; "balanced" gives all classes the same total.
+    forest : bool, default=None
+        False leaves out the random forest that has a say in the predictions of small tables, as much as left-out rows
+        give it (``hyperparameters_.forest_share``).
 
     Attributes
     ----------
@@ -116,6 +119,11 @@ class MultiTaskClassifier(ClassifierMixin, BaseMultiTask):  # type: ignore[misc]
     """
 
     class_weight: Mapping[Any, float] | Literal["balanced"] | None = None
+    forest: bool | None = None
+
+    @property
+    def _options(self) -> tuple[str, ...]:
+        return (*super()._options, "forest")
 
     def _encode_target(self, y: VectorLike, sample_weight: Array) -> tuple[Array, Array, int]:
         y = check_labels(column_or_1d(y, warn=True))

@@ -73,11 +73,16 @@ class Parameters:
     verbose: int = 0
     random_state: int | np.random.RandomState | None = None
 
+    @property
+    def _options(self) -> tuple[str, ...]:
+        """Names of all parameters that are settings."""
+        return OPTIONS
+
     def settings(self) -> Settings:
         """The preset with every option that is not None."""
         head = get_method(self.method).head
         settings = get_preset(self.preset, head)
-        options = {name: getattr(self, name) for name in OPTIONS}
+        options = {name: getattr(self, name) for name in self._options}
         if self.learning_rate is not None:
             if not isinstance(self.learning_rate, Real) or not float(self.learning_rate) > 0:
                 raise ValueError(f"learning_rate must be positive; got {self.learning_rate!r}.")

@@ -16,6 +16,7 @@ from vmtl.config.settings import Settings
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
 from vmtl.inference.features.kernel_map import KernelMap, name_shares
 from vmtl.inference.features.maps import from_tensors
+from vmtl.inference.forest.trees import Forest
 from vmtl.inference.hyperparameters import Hyperparameters
 from vmtl.inference.left_out_scores import LeftOutScores
 from vmtl.inference.structure.known_tasks import KnownTasks
@@ -36,6 +37,7 @@ class Fitted:
     hyperparameters: Hyperparameters
     left_out: LeftOutScores | None = None  # where the posterior is exact
     known: KnownTasks | None = None  # where all tasks have one representation
+    forest: Forest | None = None  # where it has a say in predictions
 
     @classmethod
     def complete(
@@ -46,14 +48,17 @@ class Fitted:
         hyperparameters: Hyperparameters,
         left_out: LeftOutScores | None = None,
         known: KnownTasks | None = None,
+        forest: Forest | None = None,
     ) -> Fitted:
         """At the end of a fit: every weight is a number, none is trained further."""
         check_weights(model, model.n_tasks, history.step[-1])
-        return cls(feature_map, model.requires_grad_(False), history, hyperparameters, left_out, known)
+        return cls(feature_map, model.requires_grad_(False), history, hyperparameters, left_out, known, forest)
 
     def __post_init__(self) -> None:
         make_canonical(self.feature_map)
         make_canonical(self.model)
+        if self.forest is not None:
+            make_canonical(self.forest)
 
     def to_tensors(self) -> dict[str, Tensor]:
         """All tensors by name."""
@@ -64,6 +69,7 @@ class Fitted:
             "structure": self.hyperparameters.to_tensors(),
             "left_out": {} if self.left_out is None else self.left_out.to_tensors(),
             "known": {} if self.known is None else self.known.to_tensors(),
+            "forest": {} if self.forest is None else self.forest.state_dict(),
         }
         return {f"{part}.{name}": tensor for part, tensors in parts.items() for name, tensor in tensors.items()}
 
@@ -98,18 +104,24 @@ def from_file(
     left_out = LeftOutScores.from_tensors(scores, model.n_tasks) if scores else None
     kept = part("known")
     known = KnownTasks.from_tensors(kept, model.n_tasks) if kept else None
-    return Fitted(feature_map, model.requires_grad_(False), history, hyperparameters, left_out, known)
+    trees = part("forest")
+    forest = Forest.from_tensors(trees, _n_columns(feature_map), model.class_mask.shape[1]) if trees else None
+    return Fitted(feature_map, model.requires_grad_(False), history, hyperparameters, left_out, known, forest)
+
+
+def _n_columns(feature_map: FeatureMap) -> int:
+    """D, of the raw columns."""
+    if isinstance(feature_map, KernelMap):
+        return feature_map.landmarks.shape[-1]
+    assert isinstance(feature_map, ScaledMap)
+    return len(feature_map.mean)
 
 
 def _load_model(
     method: Method, settings: Settings, is_classification: bool, feature_map: FeatureMap, weights: dict[str, Tensor]
 ) -> Model:
     empty = torch.zeros(1, 1, 1)
-    if isinstance(feature_map, KernelMap):
-        size_in = feature_map.projection.shape[-1]
-    else:
-        assert isinstance(feature_map, ScaledMap)
-        size_in = len(feature_map.mean)
+    size_in = feature_map.projection.shape[-1] if isinstance(feature_map, KernelMap) else _n_columns(feature_map)
     layout = Layout(
         weights["class_mask"],
         weights["task_rows"],

@@ -28,6 +28,7 @@ class Hyperparameters:
         for each task.
     logit_scale : what w . [z; 1] is multiplied by, after calibration.
     width_factor : what the widths of q(w) were multiplied by in calibration.
+    forest_share : v, how much of a prediction is that of a random forest, where there is one.
     learning_rate_factor : what the learning rate of the settings was multiplied by.
     structure : who learns from whom before training, and how much: alpha (T, T), sharing r (T,), variance v (T,) and
         the covariance B (T, T) of one weight across tasks, or of many tasks a factor of it; where they were inferred
@@ -46,6 +47,7 @@ class Hyperparameters:
     noise: float | None = None
     logit_scale: float | None = None
     width_factor: float | None = None
+    forest_share: float | None = None
     learning_rate_factor: float | None = None
     structure: TaskStructure | None = None
 

@@ -9,7 +9,8 @@ where
 
 Where we depart from the paper: this average is ``predictive="monte-carlo"``. The default, ``"moment"``, draws nothing:
 it takes mean and variance of the logits in closed form (``vmtl.model.logits.logit_moments``) and shrinks the mean by
-the variance; ``"mean"`` takes the means of z and w alone.
+the variance; ``"mean"`` takes the means of z and w alone. Where a forest has a share v
+(``vmtl.inference.forest``), it is one draw more, of that weight: p becomes (1 - v) p + v q.
 
 Rows run in zero-padded blocks of one fixed shape, and random numbers are shared by all rows, so that a
 prediction does not depend on batch size, row order or what else is predicted, but for the rounding of a matrix product,
@@ -32,6 +33,7 @@ from vmtl._utils.noise import antithetic
 from vmtl._utils.types import Array
 from vmtl.inference.features.feature_map import FeatureMap
 from vmtl.inference.features.feature_parts import feature_parts
+from vmtl.inference.forest.trees import Forest
 from vmtl.model.distributions import Gaussian, Posterior
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.logits import affine, logit_moments
@@ -73,8 +75,10 @@ class RealPrediction:
 class Predictor:
     """A fitted model, ready to predict: q(w) and the shared draws are computed once."""
 
-    def __init__(self, feature_map: FeatureMap, model: Model, mode: str, seed: int) -> None:
-        self.feature_map, self.model, self.mode = feature_map, model, mode
+    def __init__(
+        self, feature_map: FeatureMap, model: Model, mode: str, seed: int, forest: Forest | None = None
+    ) -> None:
+        self.feature_map, self.model, self.mode, self.forest = feature_map, model, mode, forest
         self.device, self.dtype = model.task_rows.device, model.task_rows.dtype
         with torch.no_grad():
             self.q_w: Posterior = model.q_w()
@@ -100,7 +104,10 @@ class Predictor:
         probabilities = np.empty((len(task), self.q_w.mean.shape[1]), dtype=_numpy_dtype(self.dtype))
         for rows, place, q_z, q_w in self._blocks(x, task):
             p, _ = self._class_block(q_z, q_w, split=False)
-            probabilities[rows] = p.flatten(0, 1)[place].cpu().numpy()
+            p = p.flatten(0, 1)[place]
+            if self.forest is not None:
+                p = self.forest.join(p, self.forest(self._raw(x, rows)))
+            probabilities[rows] = p.cpu().numpy()
         return Probabilities(probabilities)
 
     @torch.no_grad()
@@ -112,6 +119,9 @@ class Predictor:
         for rows, place, q_z, q_w in self._blocks(x, task):
             p, h = self._class_block(q_z, q_w, split=True)
             p, h = p.flatten(0, 1)[place], h.flatten(0, 1)[place]
+            if self.forest is not None:
+                said = self.forest(self._raw(x, rows))
+                p, h = self.forest.join(p, said), self.forest.join(h, entropy(said))
             probabilities[rows] = p.cpu().numpy()
             total[rows] = entropy(p).cpu().numpy()
             aleatoric[rows] = np.minimum(h.cpu().numpy(), total[rows])
@@ -137,6 +147,10 @@ class Predictor:
             features = self.feature_map(buffer, cell_task)
             out[rows] = self.model.encoder(features, cell_task).mean.flatten(0, 1)[place].cpu().numpy()
         return out
+
+    def _raw(self, x: Array, rows: Array) -> Tensor:
+        """Some rows of x as the model rounds them, for the forest: (n, D)."""
+        return torch.from_numpy(np.ascontiguousarray(x[rows])).to(self.dtype)
 
     def _blocks(self, x: Array, task: Array) -> Iterator[tuple[Array, Tensor, Posterior, Posterior]]:
         """Blocks of rows of (CELLS, CELL_ROWS): row numbers, their places in the block, q(z), q(w) of the cells."""

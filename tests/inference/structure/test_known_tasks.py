@@ -15,6 +15,8 @@ T, K = 3, 6
 BELIEF = StructureBelief(
     torch.tensor([0.7, 0.3]).double(),
     torch.tensor([[0.0, 0.0, 0.0], [0.1, 0.5, 0.2]]).double(),
+    torch.tensor([[0, 0, 0], [0, 1, 1]]),
+    torch.tensor([0.0, 0.7]).double(),
     *torch.tensor([0.05, 0.9, 1.3, 0.05]).double(),
 )
 EXACT = ExactEvidence(
@@ -86,12 +88,97 @@ def test_a_part_is_there_whole_or_not_at_all(name: str) -> None:
         KnownTasks.from_tensors(tensors, T)
 
 
+def test_a_file_of_a_version_without_groups_has_none() -> None:
+    tensors = kept().to_tensors()
+    del tensors["group"], tensors["gap"]
+    belief = KnownTasks.from_tensors(tensors, T).belief
+    assert belief is not None
+    assert not belief.gap.any()
+    assert not belief.group.any()
+
+
+@pytest.mark.parametrize("wrong", [-1, T, 0.5])
+def test_groups_are_numbers_of_groups(wrong: float) -> None:
+    tensors = kept().to_tensors()
+    tensors["group"] = torch.full_like(tensors["group"], wrong) if isinstance(wrong, int) else tensors["group"] + wrong
+    with pytest.raises(ValueError, match="groups that are none"):
+        KnownTasks.from_tensors(tensors, T)
+
+
 def test_correlations_are_the_mean_over_the_readings() -> None:
     distances = torch.tensor([0.2, 1.0, 3.0]).double()
-    found = BELIEF.append(0.7).correlations(torch.cat([distances, distances[:1]]), 0.4)
+    alone = replace(BELIEF, gap=torch.zeros(2).double())
+    found = alone.append(0.7).correlations(torch.cat([distances, distances[:1]]), 0.4)
     for i, (d, *apart) in enumerate([(0.2, 0.0, 0.1), (1.0, 0.0, 0.5), (3.0, 0.0, 0.2), (0.2, 0.7, 0.7)]):
         readings = [0.9 * math.exp(-0.4 - o - 1.3 * d) for o in apart]
         assert float(found[i]) == pytest.approx(0.7 * readings[0] + 0.3 * readings[1])
+
+
+#: Four tasks in three readings, of which two have groups.
+GROUPED = StructureBelief(
+    torch.tensor([0.2, 0.5, 0.3]).double(),
+    torch.tensor([[0.0, 0.0, 0.0, 0.0], [0.1, 0.5, 0.2, 0.0], [0.0, 0.0, 0.4, 0.0]]).double(),
+    torch.tensor([[0, 0, 0, 0], [0, 1, 1, 1], [2, 0, 1, 2]]),
+    torch.tensor([0.0, 0.7, 1.9]).double(),
+    *torch.tensor([0.05, 0.9, 1.3, 0.05]).double(),
+)
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["of any group", "of groups with known chances"])
+def test_correlations_are_the_mean_over_the_groups_too(known: bool) -> None:
+    """By a loop over readings, tasks and groups of the newcomer."""
+    chance = torch.tensor([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.5, 0.3]]).double() if known else None
+    distances = torch.tensor([[0.2, 1.0, 3.0, 0.0], [0.0, 0.1, 0.2, 0.3]]).double()
+    found = GROUPED.correlations(distances, 0.4, chance)
+    assert found.shape == distances.shape
+    for row in range(2):
+        for i in range(4):
+            expected = 0.0
+            for r in range(3):
+                group = GROUPED.group[r].tolist()
+                for g in range(3):
+                    likely = group.count(g) / 4 if chance is None else float(chance[r, g])
+                    gap = float(GROUPED.gap[r]) if g != group[i] else 0.0
+                    lost = 0.4 + float(GROUPED.apart[r, i]) + 1.3 * float(distances[row, i]) + gap
+                    expected += float(GROUPED.share[r]) * likely * 0.9 * math.exp(-lost)
+            assert float(found[row, i]) == pytest.approx(expected)
+
+
+def test_groups_are_counted() -> None:
+    expected = torch.tensor([[4, 0, 0], [1, 3, 0], [1, 1, 2]]).double() / 4
+    assert torch.equal(GROUPED.frequencies(), expected)
+
+
+def test_one_more_task_is_of_its_likeliest_group() -> None:
+    chance = torch.tensor([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.5, 0.3]]).double()
+    for asked, expected in ((None, [0, 1, 2]), (chance, [0, 0, 1])):
+        longer = GROUPED.append(0.6, asked)
+        assert longer.group[:, -1].tolist() == expected
+        assert longer.group.dtype == GROUPED.group.dtype
+        assert torch.equal(longer.group[:, :-1], GROUPED.group)
+        assert torch.equal(longer.apart[:, :-1], GROUPED.apart)
+        assert longer.apart[:, -1].tolist() == [0.6] * 3
+        assert torch.equal(longer.gap, GROUPED.gap)
+        assert longer.append(0.0).group.shape == (3, 6)
+
+
+def test_groups_come_back() -> None:
+    known = replace(KnownTasks.of(toy([9, 12, 7, 8], classes=2, features=K).rows()), belief=GROUPED)
+    tensors = known.to_tensors()
+    again = KnownTasks.from_tensors(tensors, 4).belief
+    assert again is not None
+    assert torch.equal(again.group, GROUPED.group)
+    assert again.group.dtype == torch.long
+    assert torch.equal(again.gap, GROUPED.gap)
+    near = torch.rand(4, generator=torch.Generator().manual_seed(0)).double()
+    assert torch.equal(again.correlations(near), GROUPED.correlations(near))
+    for wrong, sentence in (
+        ({"group": GROUPED.group[:, :3]}, r"has no group of shape \(3, 3\)"),
+        ({"gap": GROUPED.gap[:2]}, r"has no gap of shape \(2,\)"),
+        ({"gap": math.inf * torch.ones(3).double()}, "is not finite: gap"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            KnownTasks.from_tensors(tensors | wrong, 4)
 
 
 def test_more_tasks_rows_and_features_leave_the_rest() -> None:

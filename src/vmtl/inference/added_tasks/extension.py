@@ -74,7 +74,7 @@ def add_rows(fitted: Fitted, rows: Rows, seed: int) -> Fitted:
     task, rows = int(rows.task[0]), merge_duplicates(rows)
     fitted, features = reach(fitted, rows, seed)
     alone = replace(features, task=torch.zeros_like(features.task), n_tasks=1)
-    extension = _Extension(fitted, alone)
+    extension = _Extension(fitted, alone, None if fitted.forest is None else fitted.forest(rows.x.cpu()))
     if task == fitted.model.n_tasks:
         return extension.new_task(seed)
     return extension.known_task(task)
@@ -97,6 +97,7 @@ def reach(fitted: Fitted, rows: Rows, seed: int) -> tuple[Fitted, Rows]:
 class _Extension:
     fitted: Fitted
     rows: Rows  # feature rows of one task, number 0
+    by_forest: Tensor | None  # (n, C) what the forest says of them, which has not seen them
 
     # -- what is known ---------------------------------------------------------------------------------
 
@@ -174,13 +175,16 @@ class _Extension:
         newcomer = Newcomer(self.rows, self.known, structure.positions, by_class)
         points = newcomer.place()
         near = distances_to_last(points)
-        apart = self.apart(belief.correlations(near), seed)
-        wider = self.covariance.with_task(belief.correlations(near, apart))
+        asked = self.rows.take(subsample_rows(self.rows, ASKED_ROWS, seed))
+        chance = self.sides(belief, near, asked)
+        apart = self.apart(belief.correlations(near, chance=chance), asked)
+        wider = self.covariance.with_task(belief.correlations(near, apart, chance))
+        belief_after = belief.append(apart, chance)
         if n_tasks >= MAX_TASKS:  # no table of all pairs, and no intervals
-            return wider, replace(structure_of(wider), positions=points), belief.append(apart)
+            return wider, replace(structure_of(wider), positions=points), belief_after
         distances = newcomer.draws(seed)
-        drawn = belief.correlations(distances[:, -1, :-1], apart)
-        return wider, wider_structure(structure, wider, points, drawn, distances), belief.append(apart)
+        drawn = belief.correlations(distances[:, -1, :-1], apart, chance)
+        return wider, wider_structure(structure, wider, points, drawn, distances), belief_after
 
     def known_task(self, task: int) -> Fitted:
         expected = self.expected(Sources.of_known(task, *self.knows.shape))
@@ -193,22 +197,34 @@ class _Extension:
         )
         return self.finish(replace(self.fitted, model=model, known=kept), task, expected, solution)
 
-    def apart(self, row: Tensor, seed: int) -> float:
+    def sides(self, belief: StructureBelief, near: Tensor, asked: Rows) -> Tensor:
+        """(R, G) how likely the new task is of which group in each reading, given its targets."""
+        chance = belief.frequencies()
+        for reading in (belief.gap > 0).nonzero().flatten().tolist():
+            evidence = []
+            for group in torch.eye(chance.shape[1], dtype=torch.float64):
+                sure = torch.cat([chance[:reading], group[None], chance[reading + 1 :]])
+                evidence.append(self.evidence_of(belief.correlations(near, chance=sure), asked))
+            chance[reading] = (chance[reading].log() + torch.tensor(evidence, dtype=torch.float64)).softmax(0)
+        return chance
+
+    def evidence_of(self, row: Tensor, asked: Rows) -> float:
+        """What the rows ``asked`` say of correlations ``row`` (T,) with the known tasks."""
+        sources = Sources.of_new(self.covariance.with_task(row), self.prior, self.knows)
+        return solve_new(asked, self.expected(sources), self.noise).log_evidence
+
+    def apart(self, row: Tensor, asked: Rows) -> float:
         """o of the new task, the mean of exp(-o) over what its targets leave probable, as o.
 
         Belief: nobody stands apart, or with the probability that the known tasks give that reading o is half-Cauchy.
         """
         assert self.known.belief is not None
-        chance, unit = float(self.known.belief.share[-1]), float(self.known.belief.unit)
-        asked = self.rows.take(subsample_rows(self.rows, ASKED_ROWS, seed))
+        chance, unit = self.known.belief.chance_apart(), float(self.known.belief.unit)
         tried = torch.tensor(APART, dtype=torch.float64)
         edges = torch.cat([tried[:1], (tried[1:] + tried[:-1]) / 2, tried.new_tensor([torch.inf])])
         belief = chance * (torch.atan(edges[1:] / unit) - torch.atan(edges[:-1] / unit)) / (math.pi / 2)
         belief[0] += 1 - chance
-        evidence = []
-        for o in APART:
-            sources = Sources.of_new(self.covariance.with_task(math.exp(-o) * row), self.prior, self.knows)
-            evidence.append(solve_new(asked, self.expected(sources), self.noise).log_evidence)
+        evidence = [self.evidence_of(math.exp(-o) * row, asked) for o in APART]
         probability = (belief.clamp_min(1e-300).log() + torch.tensor(evidence, dtype=torch.float64)).softmax(0)
         return -math.log(float(probability @ (-tried).exp()))
 
@@ -269,6 +285,8 @@ class _Extension:
         if self.rows.is_classification:
             logits = float(model.logit_scale) / self.prior.scale * left_out
             p = (logits / (1 + SHRINKAGE * moments.variance).sqrt()).softmax(-1)
+            if whole.forest is not None and self.by_forest is not None:
+                p = whole.forest.join(p, self.by_forest)
             score = 1 - p.gather(1, self.rows.y[:, None])[:, 0]
         else:
             score = (self.rows.y.double() - left_out[:, 0]).abs() / self.deviation(model, task, moments)

@@ -24,6 +24,8 @@ from vmtl.inference.exact.weight_prior import ExactPrior, infer_prior, solve
 from vmtl.inference.exact.widths import WeightPosterior, information
 from vmtl.inference.features.kernel_selection import select_kernel
 from vmtl.inference.fitted import Fitted
+from vmtl.inference.forest.growing import GrownForest, grow_forest, is_asked
+from vmtl.inference.forest.share import infer_share
 from vmtl.inference.left_out_scores import LeftOutScores
 from vmtl.inference.recipes.steps import (
     adopt,
@@ -87,13 +89,18 @@ class Exact:
             history = train_model(model, features.rows, features.held_out, seed, callbacks)
         else:
             history = History.of_solution((loss / features.distinct.task_weight.cpu()).to(features.distinct.x))
+        grown = None
+        if settings.forest and method.mixes_w and is_asked(data.distinct):
+            callbacks.before_phase("a second opinion")
+            grown = grow_forest(data.distinct, seed)
         callbacks.before_phase("confidence by left-out rows")
-        calibration, errors, left_out = calibrate(model, features.distinct, prior.outputs, solution)
-        inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration)
+        calibration, errors, left_out = calibrate(model, features.distinct, prior.outputs, solution, grown)
+        forest = None if grown is None else grown.forest
+        inferred = gather_hyperparameters(self.name, kernel, prior, model, calibration, forest)
         known = know_tasks(model, features.distinct)
         if known is not None:
             known = replace(known, belief=prior.belief, exact=ExactEvidence(prior.numbers, told, errors))
-        return Fitted.complete(feature_map, model, history, inferred, left_out, known)
+        return Fitted.complete(feature_map, model, history, inferred, left_out, known, forest)
 
 
 @torch.no_grad()
@@ -134,16 +141,18 @@ def freeze_means(model: Model) -> None:
 
 @torch.no_grad()
 def calibrate(
-    model: Model, rows: Rows, prior: OutputPrior, solution: Solution
+    model: Model, rows: Rows, prior: OutputPrior, solution: Solution, grown: GrownForest | None = None
 ) -> tuple[Calibration | None, Tensor, LeftOutScores]:
-    """Confidence by left-out rows, the noise of a regression or scale and widths of a classifier; the squares and the
-    number of a regression's errors (T, 2); and how far some of the rows are off then."""
+    """Confidence by left-out rows: the share of a forest, the noise of a regression or scale and widths of a
+    classifier; the squares and the number of a regression's errors (T, 2); how far some of the rows are off then."""
     some = some_rows(rows)
     moments, task, weight = TrainingMoments.of(model, some), some.task.cpu(), some.weight.cpu().double()
     if rows.is_classification:
         calibration = calibrate_classifier(model, some, prior, moments)
-        score = 1 - calibration.left_out.gather(1, some.y.cpu()[:, None])[:, 0]
-        return calibration, torch.zeros(rows.n_tasks, 2, dtype=torch.float64), LeftOutScores(score, task, weight)
+        right = calibration.left_out.gather(1, some.y.cpu()[:, None])[:, 0]
+        if grown is not None:
+            right = join_forest(grown, right, some)
+        return calibration, torch.zeros(rows.n_tasks, 2, dtype=torch.float64), LeftOutScores(1 - right, task, weight)
     residuals = solution.residuals
     if residuals is None:
         residuals = approximate_residuals(model, some, moments)
@@ -152,6 +161,13 @@ def calibrate(
     noise = model.likelihood.scale().cpu().double()[task]
     score = residuals.abs() / (noise.square() + moments.variance[:, 0]).sqrt()
     return None, errors, LeftOutScores(score, task, weight)
+
+
+def join_forest(grown: GrownForest, by_model: Tensor, rows: Rows) -> Tensor:
+    """The share of the forest; and the probability of each row's class (n,) with it, from that of the model."""
+    by_forest = grown.out_of_bag.gather(1, rows.y.cpu()[:, None])[:, 0]
+    grown.forest.share.fill_(infer_share(by_model, by_forest, rows.weight.cpu()))
+    return grown.forest.join(by_model, by_forest)
 
 
 def some_rows(rows: Rows) -> Rows:

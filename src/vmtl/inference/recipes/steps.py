@@ -16,6 +16,7 @@ from vmtl.inference.exact.weight_prior import WeightPrior
 from vmtl.inference.features.feature_map import FeatureMap, ScaledMap
 from vmtl.inference.features.kernel_selection import KernelSelection
 from vmtl.inference.features.maps import feature_spread, learn_kernel_map
+from vmtl.inference.forest.trees import Forest
 from vmtl.inference.hyperparameters import Hyperparameters
 from vmtl.inference.structure.known_tasks import KnownTasks
 from vmtl.inference.structure.structure_posterior import Relatedness
@@ -108,6 +109,7 @@ def gather_hyperparameters(
     prior: WeightPrior,
     model: Model,
     calibration: Calibration | None = None,
+    forest: Forest | None = None,
     learning_rate_factor: float = 1.0,
 ) -> Hyperparameters:
     """What was inferred on the way to the fitted ``model``, as far as it is part of that model."""
@@ -128,6 +130,7 @@ def gather_hyperparameters(
         noise=None if model.is_classification else prior.noise,
         logit_scale=float(model.logit_scale),
         width_factor=None if calibration is None else math.exp(calibration.log_width),
+        forest_share=None if forest is None else float(forest.share),
         learning_rate_factor=learning_rate_factor,
         structure=_part_in(model, prior.structure) if infers_sharing else None,
     )

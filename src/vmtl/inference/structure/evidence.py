@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -24,6 +24,7 @@ class Targets:
     task: Tensor  # (n,)
     weight: Tensor  # (n,)
     n_tasks: int
+    level: float = 0.0  # variance of what a task has to itself, beside B . k
 
     @classmethod
     def of(cls, rows: Rows) -> Targets:
@@ -33,14 +34,20 @@ class Targets:
         unit = (weight @ y.square() / weight.sum()).mean().sqrt().clamp_min(1e-12)
         return cls(z @ z.T + 1, y / unit, rows.task, weight, rows.n_tasks)
 
+    def with_own_levels(self) -> Targets:
+        """The same with a level of its own for every task, as large as the one that k has: B is about slopes alone."""
+        return replace(self, kernel=self.kernel - 1, level=1.0)
+
     @property
     def free_outputs(self) -> int:
         """The indicators of C classes sum to 1: C - 1 of them are free."""
         return max(1, self.outputs.shape[1] - 1)
 
     def covariance(self, between: Tensor, ridge: Tensor) -> Tensor:
-        """A = B_tt' k + lambda / weight: (n, n)."""
+        """A = B_tt' k + level [t = t'] + lambda / weight: (n, n)."""
         total = between.index_select(1, self.task).index_select(0, self.task).mul_(self.kernel)
+        if self.level:
+            total.add_(self.task[:, None] == self.task, alpha=self.level)
         total.diagonal().add_(ridge / self.weight)
         return total
 

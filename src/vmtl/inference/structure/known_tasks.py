@@ -23,22 +23,38 @@ Part = TypeVar("Part", ClassMeans, "StructureBelief", "ExactEvidence")
 class StructureBelief:
     """What B is made of, so that the row of another task follows."""
 
-    share: Tensor  # (R,) the probabilities of the readings: as the tasks lie, and some apart
+    share: Tensor  # (R,) the probabilities of the readings: as the tasks lie, some apart, in groups
     apart: Tensor  # (R, T) o_t
+    group: Tensor  # (R, T) g_t
+    gap: Tensor  # (R,) D
     unit: Tensor  # () e, in units of which o_t is believed to be
     strength: Tensor  # () m
     decay: Tensor  # () gamma
     edge: Tensor  # () how large an eigenvalue of pure noise may be, in positions
 
-    def correlations(self, distances: Tensor, apart: float = 0.0) -> Tensor:
-        """(..., T) b_i = m exp(-o - o_i - gamma d_i) of a task at squared distances d (..., T), the average of the
-        readings; o = ``apart``."""
-        together = math.exp(-apart) * (self.share @ torch.exp(-self.apart))  # (T,)
-        return self.strength * together * torch.exp(-self.decay * distances)
+    def chance_apart(self) -> float:
+        """How probable it is that somebody stands apart."""
+        return float(self.share[(self.apart > 0).any(1)].sum())
 
-    def append(self, apart: float) -> StructureBelief:
-        """The same with one more task, which keeps so much to itself under every reading."""
-        return replace(self, apart=torch.cat([self.apart, torch.full_like(self.apart[:, :1], apart)], 1))
+    def frequencies(self) -> Tensor:
+        """(R, G) how many of the tasks are of each group, as parts of 1."""
+        return F.one_hot(self.group).double().mean(1)
+
+    def correlations(self, distances: Tensor, apart: float = 0.0, chance: Tensor | None = None) -> Tensor:
+        """(..., T) b_i = m exp(-o - o_i - gamma d_i - D [g != g_i]) of a task at squared distances d (..., T), the
+        average of the readings and of its group g.
+
+        o = ``apart``; ``chance`` (R, G) = how likely it is of which group, else as often as the others are.
+        """
+        same = (self.frequencies() if chance is None else chance).gather(1, self.group)  # (R, T)
+        kept = torch.exp(-self.apart) * torch.lerp(torch.exp(-self.gap)[:, None], torch.ones_like(same), same)
+        return self.strength * math.exp(-apart) * (self.share @ kept) * torch.exp(-self.decay * distances)
+
+    def append(self, apart: float, chance: Tensor | None = None) -> StructureBelief:
+        """The same with one more task, which keeps so much to itself under every reading, of its likeliest group."""
+        kept = torch.cat([self.apart, torch.full_like(self.apart[:, :1], apart)], 1)
+        group = (self.frequencies() if chance is None else chance).argmax(1, keepdim=True)
+        return replace(self, apart=kept, group=torch.cat([self.group, group], 1))
 
 
 @dataclass(frozen=True)
@@ -100,7 +116,13 @@ class KnownTasks:
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor], n_tasks: int) -> KnownTasks:
         """What ``to_tensors`` gave, or a ValueError that says what is wrong with it."""
+        if "apart" in tensors and not {"group", "gap"} & set(tensors):  # of a version that knew no groups
+            no_gap, nobody = torch.zeros_like(tensors["apart"][:, 0]), torch.zeros_like(tensors["apart"]).long()
+            tensors = {**tensors, "group": nobody, "gap": no_gap}
         _check_shapes(tensors, n_tasks)
+        group = tensors.get("group")
+        if group is not None and (group.is_floating_point() or bool(((group < 0) | (group >= n_tasks)).any())):
+            raise ValueError("what is kept of the tasks has groups that are none")
         classes, target_scale = _part(ClassMeans, tensors), tensors.get("target_scale")
         if classes is None or target_scale is None:
             raise ValueError(f"what is kept of the tasks has no {'means' if classes is None else 'target_scale'}")
@@ -110,7 +132,7 @@ class KnownTasks:
 #: The shape of every tensor, by letters of sizes that must agree: T tasks, C classes, K features, R readings.
 SHAPES = {
     "means": "TCK", "counts": "TC", "variance": "T", "target_scale": "",
-    "share": "R", "apart": "RT", "unit": "", "strength": "", "decay": "", "edge": "",
+    "share": "R", "apart": "RT", "group": "RT", "gap": "R", "unit": "", "strength": "", "decay": "", "edge": "",
     "outputs": "4", "told": "TL", "errors": "T2",
 }  # fmt: skip
 

@@ -41,6 +41,8 @@ class Reading:
     apart: Tensor  # (T,) o_t
     value: float  # log posterior density, up to a constant that all readings share
     log_probability: float  # the same with o integrated out
+    group: Tensor | None = None  # (T,) g_t, where tasks fall into groups
+    gap: float = 0.0  # D between groups
 
     def of_all(self, known: Tensor, n_tasks: int) -> Reading:
         """The same of ``n_tasks`` tasks, of which this one has only looked at ``known`` (K,).
@@ -67,7 +69,7 @@ def read_structure(targets: Targets, distances: Tensor) -> tuple[Reading, Readin
     return together, _tell_apart(targets, distances, together)
 
 
-def _log_prior(numbers: Tensor, apart: Tensor | None = None) -> Tensor:
+def log_prior(numbers: Tensor, apart: Tensor | None = None) -> Tensor:
     """Gaussian in the numbers; o_t half-Cauchy in units of e, which expects little and forbids nothing."""
     centre, deviation = (torch.tensor(value, dtype=torch.float64) for value in (CENTRE, DEVIATION))
     value: Tensor = -0.5 * ((numbers - centre) / deviation).square().sum()
@@ -86,7 +88,7 @@ def _as_they_lie(targets: Targets, distances: Tensor) -> Reading:
 
     def objective() -> Tensor:
         between = task_covariance(numbers, apart, distances)
-        return log_evidence(between, numbers[1].exp(), targets) + _log_prior(numbers)
+        return log_evidence(between, numbers[1].exp(), targets) + log_prior(numbers)
 
     _maximise([numbers], objective)
     value = float(objective().detach())
@@ -110,7 +112,7 @@ def _tell_apart(targets: Targets, distances: Tensor, start: Reading) -> Reading:
 
     def objective() -> Tensor:
         between = task_covariance(numbers, root.square(), distances)
-        return log_evidence(between, numbers[1].exp(), targets) + _log_prior(numbers, root.square())
+        return log_evidence(between, numbers[1].exp(), targets) + log_prior(numbers, root.square())
 
     _maximise([numbers, root], objective)
     value, numbers, apart = float(objective().detach()), numbers.detach(), root.detach().square()

@@ -31,6 +31,7 @@ from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_evenly, subsample_rows
 from vmtl.inference.structure.covariance import MAX_DENSE, DenseCovariance, TaskCovariance, alike
 from vmtl.inference.structure.evidence import Targets
+from vmtl.inference.structure.groups import MAX_TASKS, read_groups
 from vmtl.inference.structure.known_tasks import StructureBelief
 from vmtl.inference.structure.mixing_weights import conditional, resemblance, structure_of
 from vmtl.inference.structure.positions import TaskPositions, infer_positions
@@ -114,16 +115,25 @@ class PlacedTasks:
     share: Tensor  # (R,) the probabilities of the readings
     turns: Tensor  # (T,) pair by pair
     unit: float = math.exp(CENTRE[0])  # e, in units of which o_t is believed to be
+    group: Tensor | None = None  # (R, T) g_t in each reading; None: no reading has groups
+    gap: Tensor | None = None  # (R,) D
 
     @property
     def is_placed(self) -> bool:
         return self.positions.points.shape[1] > 0
 
     @cached_property
+    def _likeness(self) -> Tensor:
+        """(R, T, T) exp(-o_t - o_i - D [g_t != g_i]) in each reading."""
+        loss = self.apart[:, :, None] + self.apart[:, None]
+        if self.group is not None and self.gap is not None:
+            loss = loss + self.gap[:, None, None] * (self.group[:, :, None] != self.group[:, None])
+        return torch.exp(-loss)
+
+    @cached_property
     def _together(self) -> Tensor:
-        """(T, T) exp(-o_t - o_i), the average of the readings."""
-        kept = torch.exp(-self.apart)
-        return torch.einsum("r,rt,ri->ti", self.share, kept, kept)
+        """(T, T) the average of the readings."""
+        return torch.einsum("r,rti->ti", self.share, self._likeness)
 
     def at(self, strength: float, decay: float) -> TaskCovariance:
         points = self.positions.points
@@ -133,7 +143,9 @@ class PlacedTasks:
 
     def belief(self, sharing: Sharing) -> StructureBelief:
         numbers = (self.unit, sharing.strength, sharing.decay, self.positions.edge)
-        return StructureBelief(self.share, self.apart, *torch.tensor(numbers, dtype=torch.float64))
+        group = torch.zeros(self.apart.shape, dtype=torch.long) if self.group is None else self.group
+        gap = torch.zeros_like(self.share) if self.gap is None else self.gap
+        return StructureBelief(self.share, self.apart, group, gap, *torch.tensor(numbers, dtype=torch.float64))
 
     def structure(self, sharing: Sharing, seed: int) -> TaskStructure:
         """One draw is a reading by its probability, strength and decay by theirs, and distances as other rows of the
@@ -147,9 +159,7 @@ class PlacedTasks:
         generator = torch.Generator().manual_seed(seed)
         reading = torch.multinomial(self.share, len(distances), replacement=True, generator=generator)
         strength, decay = sharing.draw_sharing(len(distances), generator)
-        kept = torch.exp(-self.apart[reading])  # (S, T)
-        together = kept[:, :, None] * kept[:, None]
-        drawn = _table(together, distances, strength[:, None, None], decay[:, None, None])
+        drawn = _table(self._likeness[reading], distances, strength[:, None, None], decay[:, None, None])
         alpha, strengths, _ = conditional(drawn)
         beta = resemblance(self.positions.distances())
         return replace(
@@ -178,17 +188,27 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> Structur
     positions = infer_positions(rows.take(subsample_evenly(rows.task, limit, seed)), seed)
     turns = pair_by_pair(positions.points, seed)
     some, known = _some_tasks(rows, seed, turns)
-    readings = read_structure(Targets.of(some), positions.distances(known))
+    targets, distances = Targets.of(some), positions.distances(known)
+    readings = list(read_structure(targets, distances))
+    unit = math.exp(float(readings[-1].numbers[0]))
+    if len(known) == rows.n_tasks <= MAX_DENSE:
+        readings += read_groups(targets, distances, tuple(readings))
     share = torch.tensor([reading.log_probability for reading in readings], dtype=torch.float64).softmax(0)
     if relatedness == "most probable":
         share = F.one_hot(share.argmax(), len(share)).double()
     apart = torch.stack([reading.of_all(known, rows.n_tasks).apart for reading in readings])
-    return PlacedTasks(positions, apart, share, turns, math.exp(float(readings[-1].numbers[0])))
+    nobody = torch.zeros(rows.n_tasks, dtype=torch.long)
+    group = torch.stack([nobody if reading.group is None else reading.group for reading in readings])
+    gap = torch.tensor([reading.gap for reading in readings], dtype=torch.float64)
+    return PlacedTasks(positions, apart, share, turns, unit, group, gap)
 
 
 def _some_tasks(rows: Rows, seed: int, turns: Tensor) -> tuple[Rows, Tensor]:
     """Rows whose targets are looked at, with their tasks numbered anew, and which tasks these are (K,)."""
-    some = rows.take(subsample_rows(rows, TARGET_ROWS, seed, turns))
+    if rows.n_tasks <= MAX_TASKS:  # some rows of all of them
+        some = rows.take(subsample_evenly(rows.task, TARGET_ROWS, seed))
+    else:
+        some = rows.take(subsample_rows(rows, TARGET_ROWS, seed, turns))
     known, task = some.task.unique(return_inverse=True)
     return replace(some, task=task, n_tasks=len(known)), known
 

@@ -39,7 +39,7 @@ from pages import write_block
 from vmtl import MultiTaskClassifier
 from vmtl.bench.results.text_table import Table, to_markdown
 from vmtl.inference.structure import structure_posterior
-from vmtl.inference.structure.positions import TaskPositions
+from vmtl.inference.structure.positions.task_positions import TaskPositions
 
 Array = np.ndarray
 

@@ -13,7 +13,7 @@ from helpers.three_tasks import REAL, TASK, UNIT, X, Y
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.estimators.inputs import feature_table, unknown_tasks
 from vmtl.evaluation import column_importance
-from vmtl.inference.structure.class_means import PRIOR_ROWS
+from vmtl.inference.structure.positions.class_means import PRIOR_ROWS
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 

@@ -14,7 +14,8 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.datasets import make_task_groups
 from vmtl.deployment import describe
 from vmtl.inference.added_tasks import extension
-from vmtl.inference.structure import covariance, mixing_weights, positions, structure_posterior
+from vmtl.inference.structure import covariance, mixing_weights, placed_tasks
+from vmtl.inference.structure.positions import task_positions
 from vmtl.model import mixing
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
@@ -238,7 +239,7 @@ def test_many_tasks_without_a_table_of_all_pairs_get_one_more(
     X_test, y_test = rows(NEW, real, train=False)
     tasks = np.full(len(X_test), NEW, dtype=object)
     table = fitted(real).add_task(*rows(NEW, real), task=NEW)
-    for module in (covariance, positions, structure_posterior):
+    for module in (covariance, task_positions, placed_tasks):
         monkeypatch.setattr(module, "MAX_DENSE", 4)
     model = fitted(real).add_task(*rows(NEW, real), task=NEW)
     structure = model.hyperparameters_.structure
@@ -259,7 +260,7 @@ def test_a_model_of_thousands_of_tasks_grows_without_a_table(
 ) -> None:
     for module in (extension, mixing, mixing_weights):
         monkeypatch.setattr(module, "MAX_TASKS", len(before.tasks_))
-    for module in (covariance, positions, structure_posterior):
+    for module in (covariance, task_positions, placed_tasks):
         monkeypatch.setattr(module, "MAX_DENSE", 4)
     real = is_real(before)
     model = fitted(real)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from helpers.toys import toy
 from vmtl.inference.structure.known_tasks import ExactEvidence, KnownTasks, StructureBelief
@@ -15,7 +17,7 @@ T, K = 3, 6
 BELIEF = StructureBelief(
     torch.tensor([0.7, 0.3]).double(),
     torch.tensor([[0.0, 0.0, 0.0], [0.1, 0.5, 0.2]]).double(),
-    torch.tensor([[0, 0, 0], [0, 1, 1]]),
+    F.one_hot(torch.tensor([[0, 0, 0], [0, 1, 1]])).double(),
     torch.tensor([0.0, 0.7]).double(),
     *torch.tensor([0.05, 0.9, 1.3, 0.05]).double(),
 )
@@ -90,19 +92,11 @@ def test_a_part_is_there_whole_or_not_at_all(name: str) -> None:
 
 def test_a_file_of_a_version_without_groups_has_none() -> None:
     tensors = kept().to_tensors()
-    del tensors["group"], tensors["gap"]
+    del tensors["member"], tensors["gap"]
     belief = KnownTasks.from_tensors(tensors, T).belief
     assert belief is not None
     assert not belief.gap.any()
-    assert not belief.group.any()
-
-
-@pytest.mark.parametrize("wrong", [-1, T, 0.5])
-def test_groups_are_numbers_of_groups(wrong: float) -> None:
-    tensors = kept().to_tensors()
-    tensors["group"] = torch.full_like(tensors["group"], wrong) if isinstance(wrong, int) else tensors["group"] + wrong
-    with pytest.raises(ValueError, match="groups that are none"):
-        KnownTasks.from_tensors(tensors, T)
+    assert torch.equal(belief.member, torch.ones(2, T, 1).double())
 
 
 def test_correlations_are_the_mean_over_the_readings() -> None:
@@ -114,11 +108,14 @@ def test_correlations_are_the_mean_over_the_readings() -> None:
         assert float(found[i]) == pytest.approx(0.7 * readings[0] + 0.3 * readings[1])
 
 
-#: Four tasks in three readings, of which two have groups.
+#: Four tasks in three readings, of which two have groups; nobody knows for sure where the last one belongs.
+GROUP = torch.tensor([[0, 0, 0, 0], [0, 1, 1, 1], [2, 0, 1, 2]])
+MEMBER = F.one_hot(GROUP).double()
+MEMBER[2, 3] = torch.tensor([0.1, 0.2, 0.7]).double()
 GROUPED = StructureBelief(
     torch.tensor([0.2, 0.5, 0.3]).double(),
     torch.tensor([[0.0, 0.0, 0.0, 0.0], [0.1, 0.5, 0.2, 0.0], [0.0, 0.0, 0.4, 0.0]]).double(),
-    torch.tensor([[0, 0, 0, 0], [0, 1, 1, 1], [2, 0, 1, 2]]),
+    MEMBER,
     torch.tensor([0.0, 0.7, 1.9]).double(),
     *torch.tensor([0.05, 0.9, 1.3, 0.05]).double(),
 )
@@ -126,7 +123,7 @@ GROUPED = StructureBelief(
 
 @pytest.mark.parametrize("known", [False, True], ids=["of any group", "of groups with known chances"])
 def test_correlations_are_the_mean_over_the_groups_too(known: bool) -> None:
-    """By a loop over readings, tasks and groups of the newcomer."""
+    """By a loop over readings, tasks, and groups of the newcomer and of the task."""
     chance = torch.tensor([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.5, 0.3]]).double() if known else None
     distances = torch.tensor([[0.2, 1.0, 3.0, 0.0], [0.0, 0.1, 0.2, 0.3]]).double()
     found = GROUPED.correlations(distances, 0.4, chance)
@@ -135,31 +132,29 @@ def test_correlations_are_the_mean_over_the_groups_too(known: bool) -> None:
         for i in range(4):
             expected = 0.0
             for r in range(3):
-                group = GROUPED.group[r].tolist()
-                for g in range(3):
-                    likely = group.count(g) / 4 if chance is None else float(chance[r, g])
-                    gap = float(GROUPED.gap[r]) if g != group[i] else 0.0
+                for g, h in itertools.product(range(3), range(3)):
+                    mine = sum(MEMBER[r, :, g].tolist()) / 4 if chance is None else float(chance[r, g])
+                    gap = float(GROUPED.gap[r]) if g != h else 0.0
                     lost = 0.4 + float(GROUPED.apart[r, i]) + 1.3 * float(distances[row, i]) + gap
-                    expected += float(GROUPED.share[r]) * likely * 0.9 * math.exp(-lost)
+                    expected += float(GROUPED.share[r] * MEMBER[r, i, h]) * mine * 0.9 * math.exp(-lost)
             assert float(found[row, i]) == pytest.approx(expected)
 
 
 def test_groups_are_counted() -> None:
-    expected = torch.tensor([[4, 0, 0], [1, 3, 0], [1, 1, 2]]).double() / 4
-    assert torch.equal(GROUPED.frequencies(), expected)
+    expected = torch.tensor([[4, 0, 0], [1, 3, 0], [1.1, 1.2, 1.7]]).double() / 4
+    torch.testing.assert_close(GROUPED.frequencies(), expected)
 
 
-def test_one_more_task_is_of_its_likeliest_group() -> None:
+def test_one_more_task_is_of_groups_with_the_chances_that_it_has() -> None:
     chance = torch.tensor([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.5, 0.3]]).double()
-    for asked, expected in ((None, [0, 1, 2]), (chance, [0, 0, 1])):
+    for asked, expected in ((None, GROUPED.frequencies()), (chance, chance)):
         longer = GROUPED.append(0.6, asked)
-        assert longer.group[:, -1].tolist() == expected
-        assert longer.group.dtype == GROUPED.group.dtype
-        assert torch.equal(longer.group[:, :-1], GROUPED.group)
+        assert torch.equal(longer.member[:, -1], expected)
+        assert torch.equal(longer.member[:, :-1], MEMBER)
         assert torch.equal(longer.apart[:, :-1], GROUPED.apart)
         assert longer.apart[:, -1].tolist() == [0.6] * 3
         assert torch.equal(longer.gap, GROUPED.gap)
-        assert longer.append(0.0).group.shape == (3, 6)
+        assert longer.append(0.0).member.shape == (3, 6, 3)
 
 
 def test_groups_come_back() -> None:
@@ -167,13 +162,12 @@ def test_groups_come_back() -> None:
     tensors = known.to_tensors()
     again = KnownTasks.from_tensors(tensors, 4).belief
     assert again is not None
-    assert torch.equal(again.group, GROUPED.group)
-    assert again.group.dtype == torch.long
+    assert torch.equal(again.member, MEMBER)
     assert torch.equal(again.gap, GROUPED.gap)
     near = torch.rand(4, generator=torch.Generator().manual_seed(0)).double()
     assert torch.equal(again.correlations(near), GROUPED.correlations(near))
     for wrong, sentence in (
-        ({"group": GROUPED.group[:, :3]}, r"has no group of shape \(3, 3\)"),
+        ({"member": MEMBER[:, :3]}, r"has no member of shape \(3, 3, 3\)"),
         ({"gap": GROUPED.gap[:2]}, r"has no gap of shape \(2,\)"),
         ({"gap": math.inf * torch.ones(3).double()}, "is not finite: gap"),
     ):

@@ -10,18 +10,18 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
-from vmtl.inference.structure.class_means import ClassCells, ClassMeans
 from vmtl.inference.structure.covariance import DenseCovariance
 from vmtl.inference.structure.known_tasks import KnownTasks, StructureBelief
 from vmtl.inference.structure.mixing_weights import structure_of
 from vmtl.inference.structure.newcomer import Surroundings, distances_of, resembling_weights
-from vmtl.inference.structure.positions import ShiftGram, infer_positions
+from vmtl.inference.structure.positions.class_means import ClassCells, ClassMeans
+from vmtl.inference.structure.positions.task_positions import ShiftGram, infer_positions
 from vmtl.inference.structure.structure_posterior import PlacedTasks
 
 BELIEF = StructureBelief(
     torch.tensor([0.7, 0.3]).double(),
     torch.zeros(2, 6).double(),
-    torch.zeros(2, 6, dtype=torch.long),
+    torch.ones(2, 6, 1).double(),
     torch.zeros(2).double(),
     *torch.tensor([0.05, 0.9, 1.0, 0.05]).double(),
 )
@@ -111,7 +111,7 @@ def test_the_correlations_of_a_task_are_its_row_of_the_covariance_of_all() -> No
     tasks = PlacedTasks(positions, apart, torch.tensor([0.4, 0.6]).double(), torch.arange(6), unit=0.2)
     belief = tasks.belief(FixedSharing())
     assert float(belief.unit) == 0.2
-    first = replace(belief, apart=apart[:, :5], group=belief.group[:, :5])
+    first = replace(belief, apart=apart[:, :5], member=belief.member[:, :5])
     table = tasks.at(0.8, 0.7).between(torch.arange(6))
     torch.testing.assert_close(first.correlations(positions.distances()[5, :5]), table[5, :5])
     torch.testing.assert_close(first.correlations(positions.distances()[5, :5], 0.3), math.exp(-0.3) * table[5, :5])

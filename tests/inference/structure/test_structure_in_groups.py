@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 
 from helpers.known_sharing import Given, matrix_of
 from vmtl.data.rows import Rows
-from vmtl.inference.structure.positions import TaskPositions
-from vmtl.inference.structure.structure_posterior import PlacedTasks, infer_structure
+from vmtl.inference.structure.placed_tasks import PlacedTasks
+from vmtl.inference.structure.structure_posterior import infer_structure
 
 
 def rules_in_one_place(second: bool, classes: int, rows_each: int = 20, n_tasks: int = 8, seed: int = 0) -> Rows:
@@ -27,9 +25,9 @@ def rules_in_one_place(second: bool, classes: int, rows_each: int = 20, n_tasks:
 def placed_tasks(rows: Rows) -> PlacedTasks:
     placed = infer_structure(rows, "averaged", 0)
     assert isinstance(placed, PlacedTasks)
-    assert placed.group is not None
+    assert placed.member is not None
     assert placed.gap is not None
-    assert placed.group.shape == placed.apart.shape == (len(placed.share), rows.n_tasks)
+    assert placed.member.shape[:2] == placed.apart.shape == (len(placed.share), rows.n_tasks)
     assert placed.gap.shape == placed.share.shape
     return placed
 
@@ -39,28 +37,6 @@ def grouped_shares(placed: PlacedTasks) -> list[float]:
     assert placed.gap is not None
     shares: list[float] = placed.share[placed.gap > 0].tolist()
     return shares
-
-
-def test_the_covariance_is_the_average_of_the_readings_with_groups_too() -> None:
-    """Written out pair by pair, of three readings, one of which has a task apart and one two groups."""
-    points = torch.tensor([[0.0], [1.0], [3.0], [2.0]], dtype=torch.float64)
-    apart = torch.tensor([[0.0] * 4, [0.0, 0.7, 0.0, 0.0], [0.1, 0.0, 0.2, 0.0]], dtype=torch.float64)
-    group, gap = torch.tensor([[0] * 4, [0] * 4, [0, 1, 0, 1]]), torch.tensor([0.0, 0.0, 1.3], dtype=torch.float64)
-    share = torch.tensor([0.2, 0.3, 0.5], dtype=torch.float64)
-    where = TaskPositions(points, torch.zeros(1, 4, 4).double())
-    placed = PlacedTasks(where, apart, share, torch.arange(4), group=group, gap=gap)
-    table = matrix_of(placed.at(0.8, 0.3))
-    for t in range(4):
-        for i in range(4):
-            likeness = math.exp(-0.3 * float(points[t] - points[i]) ** 2)
-            kept = 0.0
-            for k in range(3):
-                between = float(gap[k]) if group[k, t] != group[k, i] else 0.0
-                kept += float(share[k]) * math.exp(-float(apart[k, t] + apart[k, i]) - between)
-            assert float(table[t, i]) == pytest.approx(1.0 if t == i else 0.8 * likeness * kept)
-    belief = placed.belief(Given())
-    assert torch.equal(belief.group, group)
-    assert torch.equal(belief.gap, gap)
 
 
 @pytest.mark.parametrize("classes", [0, 2])
@@ -93,8 +69,24 @@ def test_one_population_has_no_groups(classes: int) -> None:
             assert between.max() - between.min() < most
 
 
-@pytest.mark.parametrize(("n_tasks", "looked_for"), [(60, True), (61, False)])
-def test_groups_of_more_than_sixty_tasks_are_not_looked_for(n_tasks: int, looked_for: bool) -> None:
-    placed = placed_tasks(rules_in_one_place(True, 2, rows_each=4, n_tasks=n_tasks))
-    assert bool(grouped_shares(placed)) == looked_for
-    assert len(placed.share) - len(grouped_shares(placed)) == 2
+@pytest.mark.parametrize("n_tasks", [60, 61, 320])
+@pytest.mark.parametrize("classes", [0, 2])
+def test_groups_of_many_tasks_are_told_too(n_tasks: int, classes: int) -> None:
+    """Where only some tasks are looked at, and where B is no table."""
+    placed = placed_tasks(rules_in_one_place(True, classes, rows_each=12, n_tasks=n_tasks))
+    assert sum(grouped_shares(placed)) > 0.9
+    between = placed.at(0.9, 1.0).between(torch.arange(n_tasks))
+    same = (torch.arange(n_tasks)[:, None] - torch.arange(n_tasks)) % 2 == 0
+    off = ~torch.eye(n_tasks, dtype=torch.bool)
+    assert between[same & off].mean() > between[~same].mean() + 0.2
+    structure = placed.structure(Given(), 0)
+    assert structure.alpha is not None
+    assert (structure.alpha * same).sum(1).mean() > 0.8
+
+
+@pytest.mark.parametrize("n_tasks", [61, 320])
+@pytest.mark.parametrize("classes", [0, 2])
+def test_many_tasks_of_one_population_have_no_groups(n_tasks: int, classes: int) -> None:
+    placed = placed_tasks(rules_in_one_place(False, classes, rows_each=12, n_tasks=n_tasks))
+    assert grouped_shares(placed)
+    assert sum(grouped_shares(placed)) < 0.1

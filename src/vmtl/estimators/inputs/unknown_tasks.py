@@ -10,8 +10,8 @@ import torch
 
 from vmtl._utils.types import Array
 from vmtl.inference.fitted import Fitted
-from vmtl.inference.structure.class_means import PRIOR_ROWS, ClassMeans
 from vmtl.inference.structure.newcomer import resembling_weights
+from vmtl.inference.structure.positions.class_means import PRIOR_ROWS, ClassMeans
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from vmtl.inference.structure.covariance import TaskCovariance, alike
 from vmtl.inference.structure.known_tasks import ExactEvidence, KnownTasks, StructureBelief
 from vmtl.inference.structure.mixing_weights import covariance_of, structure_of
 from vmtl.inference.structure.newcomer import Newcomer, distances_to_last
-from vmtl.inference.structure.positions import compares_classes
+from vmtl.inference.structure.positions.task_positions import compares_classes
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.mixing import MAX_TASKS, TaskStructure

@@ -10,7 +10,7 @@ from torch import Tensor
 from vmtl.inference.structure.covariance import TaskCovariance
 from vmtl.inference.structure.mixing_weights import conditional, resemblance, structure_of
 from vmtl.inference.structure.newcomer import distances_of
-from vmtl.inference.structure.structure_posterior import INTERVAL
+from vmtl.inference.structure.placed_tasks import INTERVAL
 from vmtl.model.mixing import TaskStructure
 
 

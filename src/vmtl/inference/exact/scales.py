@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -78,6 +78,7 @@ class ScalePosterior:
     dual: Dual
     points: list[ScalePoint]
     probability: Tensor  # (P,)
+    log_evidence: float = 0.0  # of all points together, up to a constant that the rows share
 
     def mean(self, number: Callable[[ScalePoint], float]) -> float:
         """The expectation of a positive number: exp of the mean of its log."""
@@ -103,7 +104,12 @@ class ScalePosterior:
     def most_probable(self) -> ScalePosterior:
         """The best point alone."""
         best = int(self.probability.argmax())
-        return ScalePosterior(self.dual, [self.points[best]], torch.ones(1, dtype=torch.float64))
+        return replace(self, points=[self.points[best]], probability=torch.ones(1, dtype=torch.float64))
+
+    def join(self, other: ScalePosterior, part: float) -> ScalePosterior:
+        """The average with ``part`` of another posterior."""
+        probability = torch.cat([(1 - part) * self.probability, part * other.probability])
+        return replace(self, points=self.points + other.points, probability=probability)
 
     @property
     def noise(self) -> float:
@@ -133,9 +139,7 @@ class ScalePosterior:
         z = float(gain.sum() / (gain - gain.mean()).square().sum().sqrt().clamp_min(1e-300))
         if z <= 0:
             return self
-        part = 1 / (1 + EVEN_NOISE_ODDS * math.exp(-0.5 * z**2))
-        probability = torch.cat([(1 - part) * self.probability, part * by_errors.probability])
-        return ScalePosterior(self.dual, self.points + by_errors.points, probability)
+        return self.join(by_errors, 1 / (1 + EVEN_NOISE_ODDS * math.exp(-0.5 * z**2)))
 
     def solution(self) -> Solution:
         """The average of the points' solutions."""
@@ -190,9 +194,11 @@ def _log_accuracy(point: ScalePoint) -> float:
 
 def _weigh_points(dual: Dual, points: list[ScalePoint], density: Callable[[ScalePoint], float]) -> ScalePosterior:
     """The points that their ``density`` leaves probable."""
-    probability = torch.tensor([density(point) for point in points], dtype=torch.float64).softmax(0)
+    densities = torch.tensor([density(point) for point in points], dtype=torch.float64)
+    probability = densities.softmax(0)
     kept = (probability >= LEAST_PROBABILITY * probability.max()).nonzero().flatten().tolist()
-    return ScalePosterior(dual, [points[i] for i in kept], probability[kept] / probability[kept].sum())
+    probability = probability[kept] / probability[kept].sum()
+    return ScalePosterior(dual, [points[i] for i in kept], probability, float(densities.logsumexp(0)))
 
 
 def belief_of(rows: Rows) -> ScaleBelief:

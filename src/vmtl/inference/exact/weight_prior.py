@@ -16,6 +16,7 @@ from vmtl.inference.exact.scales import ScalePosterior, infer_scales
 from vmtl.inference.features.kernel_selection import KernelSelection
 from vmtl.inference.structure.covariance import TaskCovariance
 from vmtl.inference.structure.known_tasks import StructureBelief
+from vmtl.inference.structure.placed_tasks import PlacedTasks
 from vmtl.inference.structure.structure_posterior import (
     KnownCovariance,
     Relatedness,
@@ -26,6 +27,8 @@ from vmtl.model.mixing import TaskStructure
 
 #: Most rows on which scales are inferred, for two classes or a regression; for more classes, rows cubed times classes.
 SCALE_ROWS, MAX_CUBE = 700, 1.5e8
+#: Groups that are less probable than this by least squares are not judged.
+LEAST_GROUPED = 0.01
 #: Most rows with a table of all pairs, and rows squared times classes of more than two.
 MAX_DUAL_ROWS, MAX_LOGITS = 2000, 2e7
 
@@ -60,26 +63,50 @@ class ExactPrior(WeightPrior):
 def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, seed: int) -> ExactPrior:
     """The prior of the weights of the feature rows: its structure, then its scales."""
     structure = infer_structure(rows, relatedness, seed)
-    scales = infer_scales_under(structure, rows, kernel, seed)
+    some = some_rows(structure, rows, seed)
+    if isinstance(structure, PlacedTasks) and rows.n_classes <= 2 and structure.grouped() > LEAST_GROUPED:
+        structure, scales = judge_groups(structure, some, kernel)
+    else:
+        scales = infer_scales_under(structure, some, kernel)
     if relatedness == "most probable":
-        scales = scales.most_probable()
+        structure, scales = structure.most_probable(), scales.most_probable()
     return exact_prior(structure, scales, kernel, seed)
 
 
 def infer_prior_under(covariance: TaskCovariance, rows: Rows, kernel: KernelSelection, seed: int) -> ExactPrior:
     """The same where B = ``covariance`` is known but for its strength."""
     structure = KnownCovariance(covariance)
-    return exact_prior(structure, infer_scales_under(structure, rows, kernel, seed), kernel, seed)
+    scales = infer_scales_under(structure, some_rows(structure, rows, seed), kernel)
+    return exact_prior(structure, scales, kernel, seed)
 
 
-def infer_scales_under(structure: StructurePosterior, rows: Rows, kernel: KernelSelection, seed: int) -> ScalePosterior:
-    """The scales given who is like whom, from some of the rows."""
+def some_rows(structure: StructurePosterior, rows: Rows, seed: int) -> Rows:
+    """The rows on which scales are inferred."""
     rows = rows.cpu()
     limit = int((MAX_CUBE / rows.n_classes) ** (1 / 3)) if rows.n_classes > 2 else SCALE_ROWS
-    some = rows.take(subsample_rows(rows, limit, seed, structure.turns))
+    return rows.take(subsample_rows(rows, limit, seed, structure.turns))
+
+
+def infer_scales_under(structure: StructurePosterior, some: Rows, kernel: KernelSelection) -> ScalePosterior:
+    """The scales given who is like whom."""
     # the kernel's noise is that of a row of weight 1, the scales' that of a row that counts as one
-    start = kernel.signal_to_noise * (1.0 if rows.is_classification else rows.unit**0.5)
+    start = kernel.signal_to_noise * (1.0 if some.is_classification else some.unit**0.5)
     return infer_scales(some, structure, kernel.feature_scale, start)
+
+
+def judge_groups(structure: PlacedTasks, some: Rows, kernel: KernelSelection) -> tuple[PlacedTasks, ScalePosterior]:
+    """Whether tasks fall into groups, and the scales: the evidence of least squares proposes, the model's own decides.
+
+    Least squares takes a rare class for a large error, and a few of them for a rule of their own. So the evidence of
+    the labels, scales averaged over, is compared with the groups that were found and without them; what it cost to find
+    these is the same as before (``PlacedTasks.group_price``).
+    """
+    without, within = (structure.with_grouped(probability) for probability in (0.0, 1.0))
+    scales, grouped = (infer_scales_under(one, some, kernel) for one in (without, within))
+    price = structure.group_price(some.task.unique())
+    odds = torch.tensor(grouped.log_evidence - scales.log_evidence - price, dtype=torch.float64)
+    probability = float(odds.sigmoid())
+    return structure.with_grouped(probability), scales.join(grouped, probability)
 
 
 def exact_prior(

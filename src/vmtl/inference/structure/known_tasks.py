@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
-from vmtl.inference.structure.class_means import ClassCells, ClassMeans
+from vmtl.inference.structure.positions.class_means import ClassCells, ClassMeans
 
 Part = TypeVar("Part", ClassMeans, "StructureBelief", "ExactEvidence")
 
@@ -25,7 +25,7 @@ class StructureBelief:
 
     share: Tensor  # (R,) the probabilities of the readings: as the tasks lie, some apart, in groups
     apart: Tensor  # (R, T) o_t
-    group: Tensor  # (R, T) g_t
+    member: Tensor  # (R, T, G) how likely a task is of which group
     gap: Tensor  # (R,) D
     unit: Tensor  # () e, in units of which o_t is believed to be
     strength: Tensor  # () m
@@ -38,7 +38,7 @@ class StructureBelief:
 
     def frequencies(self) -> Tensor:
         """(R, G) how many of the tasks are of each group, as parts of 1."""
-        return F.one_hot(self.group).double().mean(1)
+        return self.member.mean(1)
 
     def correlations(self, distances: Tensor, apart: float = 0.0, chance: Tensor | None = None) -> Tensor:
         """(..., T) b_i = m exp(-o - o_i - gamma d_i - D [g != g_i]) of a task at squared distances d (..., T), the
@@ -46,15 +46,15 @@ class StructureBelief:
 
         o = ``apart``; ``chance`` (R, G) = how likely it is of which group, else as often as the others are.
         """
-        same = (self.frequencies() if chance is None else chance).gather(1, self.group)  # (R, T)
+        same = torch.einsum("rg,rtg->rt", self.frequencies() if chance is None else chance, self.member)
         kept = torch.exp(-self.apart) * torch.lerp(torch.exp(-self.gap)[:, None], torch.ones_like(same), same)
         return self.strength * math.exp(-apart) * (self.share @ kept) * torch.exp(-self.decay * distances)
 
     def append(self, apart: float, chance: Tensor | None = None) -> StructureBelief:
-        """The same with one more task, which keeps so much to itself under every reading, of its likeliest group."""
+        """The same with one more task, which keeps so much to itself under every reading; ``chance`` as above."""
         kept = torch.cat([self.apart, torch.full_like(self.apart[:, :1], apart)], 1)
-        group = (self.frequencies() if chance is None else chance).argmax(1, keepdim=True)
-        return replace(self, apart=kept, group=torch.cat([self.group, group], 1))
+        member = (self.frequencies() if chance is None else chance)[:, None]
+        return replace(self, apart=kept, member=torch.cat([self.member, member], 1))
 
 
 @dataclass(frozen=True)
@@ -116,23 +116,20 @@ class KnownTasks:
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor], n_tasks: int) -> KnownTasks:
         """What ``to_tensors`` gave, or a ValueError that says what is wrong with it."""
-        if "apart" in tensors and not {"group", "gap"} & set(tensors):  # of a version that knew no groups
-            no_gap, nobody = torch.zeros_like(tensors["apart"][:, 0]), torch.zeros_like(tensors["apart"]).long()
-            tensors = {**tensors, "group": nobody, "gap": no_gap}
+        if "apart" in tensors and not {"member", "gap"} & set(tensors):  # of a version that knew no groups
+            apart = tensors["apart"]
+            tensors = {**tensors, "member": torch.ones_like(apart)[:, :, None], "gap": torch.zeros_like(apart[:, 0])}
         _check_shapes(tensors, n_tasks)
-        group = tensors.get("group")
-        if group is not None and (group.is_floating_point() or bool(((group < 0) | (group >= n_tasks)).any())):
-            raise ValueError("what is kept of the tasks has groups that are none")
         classes, target_scale = _part(ClassMeans, tensors), tensors.get("target_scale")
         if classes is None or target_scale is None:
             raise ValueError(f"what is kept of the tasks has no {'means' if classes is None else 'target_scale'}")
         return cls(classes, target_scale, _part(StructureBelief, tensors), _part(ExactEvidence, tensors))
 
 
-#: The shape of every tensor, by letters of sizes that must agree: T tasks, C classes, K features, R readings.
+#: The shape of every tensor, by letters of sizes that must agree: T tasks, C classes, K features, R readings, G groups.
 SHAPES = {
     "means": "TCK", "counts": "TC", "variance": "T", "target_scale": "",
-    "share": "R", "apart": "RT", "group": "RT", "gap": "R", "unit": "", "strength": "", "decay": "", "edge": "",
+    "share": "R", "apart": "RT", "member": "RTG", "gap": "R", "unit": "", "strength": "", "decay": "", "edge": "",
     "outputs": "4", "told": "TL", "errors": "T2",
 }  # fmt: skip
 

@@ -20,10 +20,10 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
-from vmtl.inference.structure.class_means import ClassMeans
 from vmtl.inference.structure.known_tasks import KnownTasks
 from vmtl.inference.structure.mixing_weights import conditional, covariance_of
-from vmtl.inference.structure.positions import n_draws_of, squared_distances
+from vmtl.inference.structure.positions.class_means import ClassMeans
+from vmtl.inference.structure.positions.task_positions import n_draws_of, squared_distances
 from vmtl.model.mixing import MAX_TASKS, TaskStructure
 
 

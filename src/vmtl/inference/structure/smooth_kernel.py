@@ -32,10 +32,22 @@ def kernel_factor(points: Tensor, gamma: float) -> Tensor:
     return factor
 
 
-def placed_covariance(apart: Tensor, share: Tensor, points: Tensor, decay: float) -> LowRankCovariance:
-    """B_ti = exp(-o_t - o_i) k_ti of tasks at ``points`` (T, Q), the average of readings with probabilities ``share``
-    (R,) and o = ``apart`` (R, T): their factors stand side by side."""
+def placed_covariance(
+    apart: Tensor, share: Tensor, points: Tensor, decay: float, member: Tensor | None = None, gap: Tensor | None = None
+) -> LowRankCovariance:
+    """B_ti = exp(-o_t - o_i - D [g_t != g_i]) k_ti of tasks at ``points`` (T, Q), the average of readings with
+    probabilities ``share`` (R,) and o = ``apart`` (R, T): their factors stand side by side.
+
+    With groups g, known as ``member`` (R, T, G) says, and D = ``gap`` (R,), a reading has the factor of its readings
+    exp(-D) that all tasks share, and 1 - exp(-D) more of each group.
+    """
     kernel = kernel_factor(points, decay)
-    likely = share > LEAST_SHARE
-    kept = share[likely].sqrt()[:, None] * torch.exp(-apart[likely])  # (R, T)
-    return LowRankCovariance.orthogonal(torch.cat([of_reading[:, None] * kernel for of_reading in kept], 1))
+    factors = []
+    for reading in (share > LEAST_SHARE).nonzero().flatten():
+        factor = share[reading].sqrt() * torch.exp(-apart[reading])[:, None] * kernel  # (T, L)
+        if member is not None and gap is not None and float(gap[reading]) > 0:
+            across = torch.exp(-gap[reading])
+            of_group = (member[reading][:, :, None] * factor[:, None]).flatten(1)  # (T, G L)
+            factor = torch.cat([across.sqrt() * factor, (1 - across).sqrt() * of_group], 1)
+        factors.append(factor)
+    return LowRankCovariance.orthogonal(torch.cat(factors, 1))

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Literal, Protocol
 
 import torch
@@ -28,37 +27,25 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
-from vmtl.data.subsampling import subsample_evenly, subsample_rows
-from vmtl.inference.structure.covariance import MAX_DENSE, DenseCovariance, TaskCovariance, alike
-from vmtl.inference.structure.evidence import Targets
-from vmtl.inference.structure.groups import MAX_TASKS, read_groups
+from vmtl.data.subsampling import rank_in_task, subsample_evenly, subsample_rows
+from vmtl.inference.structure.covariance import TaskCovariance, alike
 from vmtl.inference.structure.known_tasks import StructureBelief
-from vmtl.inference.structure.mixing_weights import conditional, resemblance, structure_of
-from vmtl.inference.structure.positions import TaskPositions, infer_positions
-from vmtl.inference.structure.readings import CENTRE, read_structure
-from vmtl.inference.structure.smooth_kernel import placed_covariance
+from vmtl.inference.structure.mixing_weights import structure_of
+from vmtl.inference.structure.placed_tasks import PlacedTasks, Sharing
+from vmtl.inference.structure.positions.task_positions import infer_positions
+from vmtl.inference.structure.readings.evidence import Targets
+from vmtl.inference.structure.readings.groups import read_groups
+from vmtl.inference.structure.readings.remaining_tasks import read_whole
+from vmtl.inference.structure.readings.standing_apart import read_structure
 from vmtl.model.mixing import TaskStructure
 
 #: Most rows whose targets are looked at; most whose representations are, or so many of each task.
 TARGET_ROWS, POSITION_ROWS, TASK_ROWS = 500, 2000, 20
-#: Quantiles of the draws between which an interval lies: 90 % of them.
-INTERVAL = (0.05, 0.95)
+#: Most tasks that are all looked at, if with few rows each; of more, some of them.
+MAX_TASKS = 60
 
 #: What may be shared: nothing; the same with every task; as the most probable structure says; or all that is probable.
 Relatedness = Literal["independent", "uniform", "most probable", "averaged"]
-
-
-class Sharing(Protocol):
-    """How strongly tasks share, m, and how fast likeness falls with distance, gamma, as far as the rows tell them."""
-
-    @property
-    def strength(self) -> float: ...
-
-    @property
-    def decay(self) -> float: ...
-
-    def draw_sharing(self, draws: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """(S,) draws of m, and of gamma."""
 
 
 class StructurePosterior(Protocol):
@@ -74,6 +61,9 @@ class StructurePosterior(Protocol):
 
     def at(self, strength: float, decay: float) -> TaskCovariance:
         """B of the strength m and the decay gamma."""
+
+    def most_probable(self) -> StructurePosterior:
+        """The most probable reading alone."""
 
     def belief(self, sharing: Sharing) -> StructureBelief | None:
         """What the correlations of a further task follow from; None where tasks have no positions."""
@@ -99,82 +89,14 @@ class KnownCovariance:
     def at(self, strength: float, decay: float) -> TaskCovariance:
         return self.covariance.weaken(strength)
 
+    def most_probable(self) -> KnownCovariance:
+        return self
+
     def belief(self, sharing: Sharing) -> None:
         return None
 
     def structure(self, sharing: Sharing, seed: int) -> TaskStructure:
         return structure_of(self.at(sharing.strength, sharing.decay))
-
-
-@dataclass(frozen=True)
-class PlacedTasks:
-    """Tasks with positions, some of which may stand apart."""
-
-    positions: TaskPositions
-    apart: Tensor  # (R, T) o_t in each reading
-    share: Tensor  # (R,) the probabilities of the readings
-    turns: Tensor  # (T,) pair by pair
-    unit: float = math.exp(CENTRE[0])  # e, in units of which o_t is believed to be
-    group: Tensor | None = None  # (R, T) g_t in each reading; None: no reading has groups
-    gap: Tensor | None = None  # (R,) D
-
-    @property
-    def is_placed(self) -> bool:
-        return self.positions.points.shape[1] > 0
-
-    @cached_property
-    def _likeness(self) -> Tensor:
-        """(R, T, T) exp(-o_t - o_i - D [g_t != g_i]) in each reading."""
-        loss = self.apart[:, :, None] + self.apart[:, None]
-        if self.group is not None and self.gap is not None:
-            loss = loss + self.gap[:, None, None] * (self.group[:, :, None] != self.group[:, None])
-        return torch.exp(-loss)
-
-    @cached_property
-    def _together(self) -> Tensor:
-        """(T, T) the average of the readings."""
-        return torch.einsum("r,rti->ti", self.share, self._likeness)
-
-    def at(self, strength: float, decay: float) -> TaskCovariance:
-        points = self.positions.points
-        if len(points) > MAX_DENSE:
-            return placed_covariance(self.apart, self.share, points, decay).weaken(strength)
-        return DenseCovariance(_table(self._together, self.positions.distances(), strength, decay))
-
-    def belief(self, sharing: Sharing) -> StructureBelief:
-        numbers = (self.unit, sharing.strength, sharing.decay, self.positions.edge)
-        group = torch.zeros(self.apart.shape, dtype=torch.long) if self.group is None else self.group
-        gap = torch.zeros_like(self.share) if self.gap is None else self.gap
-        return StructureBelief(self.share, self.apart, group, gap, *torch.tensor(numbers, dtype=torch.float64))
-
-    def structure(self, sharing: Sharing, seed: int) -> TaskStructure:
-        """One draw is a reading by its probability, strength and decay by theirs, and distances as other rows of the
-        same tasks would have shown them. Few rows make wide intervals about an even map, many rows narrow ones:
-        unknown is not flat."""
-        structure = structure_of(self.at(sharing.strength, sharing.decay))
-        structure = replace(structure, positions=self.positions.points)
-        if structure.alpha is None:
-            return structure
-        distances = self.positions.draws()  # (S, T, T)
-        generator = torch.Generator().manual_seed(seed)
-        reading = torch.multinomial(self.share, len(distances), replacement=True, generator=generator)
-        strength, decay = sharing.draw_sharing(len(distances), generator)
-        drawn = _table(self._likeness[reading], distances, strength[:, None, None], decay[:, None, None])
-        alpha, strengths, _ = conditional(drawn)
-        beta = resemblance(self.positions.distances())
-        return replace(
-            structure,
-            beta=beta,
-            alpha_interval=_interval(alpha, structure.alpha),
-            beta_interval=_interval(resemblance(distances), beta),
-            sharing_interval=_interval(strengths, structure.sharing),
-        )
-
-
-def _table(together: Tensor, distances: Tensor, strength: float | Tensor, decay: float | Tensor) -> Tensor:
-    """B (..., T, T)."""
-    between = strength * together * torch.exp(-decay * distances)
-    return torch.where(torch.eye(distances.shape[-1], dtype=torch.bool), 1.0, between)
 
 
 def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> StructurePosterior:
@@ -191,16 +113,13 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> Structur
     targets, distances = Targets.of(some), positions.distances(known)
     readings = list(read_structure(targets, distances))
     unit = math.exp(float(readings[-1].numbers[0]))
-    if len(known) == rows.n_tasks <= MAX_DENSE:
-        readings += read_groups(targets, distances, tuple(readings))
-    share = torch.tensor([reading.log_probability for reading in readings], dtype=torch.float64).softmax(0)
-    if relatedness == "most probable":
-        share = F.one_hot(share.argmax(), len(share)).double()
-    apart = torch.stack([reading.of_all(known, rows.n_tasks).apart for reading in readings])
-    nobody = torch.zeros(rows.n_tasks, dtype=torch.long)
-    group = torch.stack([nobody if reading.group is None else reading.group for reading in readings])
-    gap = torch.tensor([reading.gap for reading in readings], dtype=torch.float64)
-    return PlacedTasks(positions, apart, share, turns, unit, group, gap)
+    readings += read_groups(targets, distances, tuple(readings))
+    whole = read_whole(readings, some, known, _remaining_rows(rows, known, seed), positions.points)
+    share = torch.tensor([reading.log_probability for reading in whole], dtype=torch.float64).softmax(0)
+    apart, gap = torch.stack([reading.apart for reading in whole]), share.new_tensor([reading.gap for reading in whole])
+    n_groups = max(reading.member.shape[1] for reading in whole)
+    member = torch.stack([F.pad(reading.member, (0, n_groups - reading.member.shape[1])) for reading in whole])
+    return PlacedTasks(positions, apart, share, turns, unit, member, gap)
 
 
 def _some_tasks(rows: Rows, seed: int, turns: Tensor) -> tuple[Rows, Tensor]:
@@ -211,6 +130,12 @@ def _some_tasks(rows: Rows, seed: int, turns: Tensor) -> tuple[Rows, Tensor]:
         some = rows.take(subsample_rows(rows, TARGET_ROWS, seed, turns))
     known, task = some.task.unique(return_inverse=True)
     return replace(some, task=task, n_tasks=len(known)), known
+
+
+def _remaining_rows(rows: Rows, known: Tensor, seed: int) -> Rows:
+    """Some rows of each task that is not ``known`` (K,)."""
+    rank = torch.where(torch.isin(rows.task, known), TASK_ROWS, rank_in_task(rows.task, seed))
+    return rows.take((rank < TASK_ROWS).nonzero().flatten())
 
 
 def pair_by_pair(points: Tensor, seed: int) -> Tensor:
@@ -228,9 +153,3 @@ def pair_by_pair(points: Tensor, seed: int) -> Tensor:
     turns = torch.empty(len(points), dtype=torch.long)
     turns[torch.cat([torch.tensor(taken, dtype=torch.long), left])] = torch.arange(len(points))
     return turns
-
-
-def _interval(draws: Tensor, value: Tensor) -> Tensor:
-    """(2, ...) the ends of most ``draws`` (S, ...), with the ``value`` between them: the middle of all need not be."""
-    low, high = draws.quantile(torch.tensor(INTERVAL, dtype=torch.float64), 0)
-    return torch.stack([torch.minimum(low, value), torch.maximum(high, value)])

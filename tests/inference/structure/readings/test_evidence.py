@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.distributions import MultivariateNormal
 
 from helpers.toys import toy
-from vmtl.inference.structure.evidence import Targets, log_evidence, separation_information
+from vmtl.inference.structure.readings.evidence import Targets, log_evidence, separation_information
 
 B = torch.tensor([[1, 0.3, 0.2], [0.3, 1, 0.6], [0.2, 0.6, 1]], dtype=torch.float64)
 LAMBDA = torch.tensor(0.4, dtype=torch.float64)

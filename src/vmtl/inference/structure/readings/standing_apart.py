@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from vmtl._utils.minimise import minimise
-from vmtl.inference.structure.evidence import Targets, log_evidence, separation_information
+from vmtl.inference.structure.readings.evidence import Targets, log_evidence, separation_information
 
 #: log e, log lambda, log gamma: centre and deviation of what is believed before any row is seen.
 CENTRE = (math.log(0.05), math.log(0.3), 0.0)
@@ -41,19 +41,17 @@ class Reading:
     apart: Tensor  # (T,) o_t
     value: float  # log posterior density, up to a constant that all readings share
     log_probability: float  # the same with o integrated out
-    group: Tensor | None = None  # (T,) g_t, where tasks fall into groups
-    gap: float = 0.0  # D between groups
+    groups: Groups | None = None  # where tasks fall into groups
 
-    def of_all(self, known: Tensor, n_tasks: int) -> Reading:
-        """The same of ``n_tasks`` tasks, of which this one has only looked at ``known`` (K,).
 
-        A task that was not looked at stands apart as those that were do on average: exp(-o_t) = their mean.
-        """
-        if len(known) == n_tasks:
-            return self
-        apart = self.apart.new_full((n_tasks,), -float(torch.exp(-self.apart).mean().log()))
-        apart[known] = self.apart
-        return replace(self, apart=apart)
+@dataclass(frozen=True)
+class Groups:
+    """Who is of which group, and what this reading of the tasks would be without groups."""
+
+    group: Tensor  # (T,) g_t
+    gap: float  # D between groups
+    base: Reading  # as the tasks lie, or with some apart
+    ungrouped: Tensor  # (3,) the numbers that suit the base if every task has a level of its own
 
 
 def task_covariance(numbers: Tensor, apart: Tensor, distances: Tensor) -> Tensor:

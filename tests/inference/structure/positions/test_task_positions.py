@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
-from vmtl.inference.structure import positions as positions_module
-from vmtl.inference.structure.class_means import PRIOR_ROWS, ClassCells
-from vmtl.inference.structure.positions import (
+from vmtl.inference.structure.positions import task_positions as positions_module
+from vmtl.inference.structure.positions.class_means import PRIOR_ROWS, ClassCells
+from vmtl.inference.structure.positions.task_positions import (
     ShiftGram,
     TaskPositions,
     gram_table,

@@ -11,25 +11,27 @@ matrices: the last factor is exp(-D) everywhere and 1 - exp(-D) more within grou
 The groups are found by the slope of the evidence in B: its first eigenvectors tell which tasks want to be more alike
 than they are, then tasks move to where the evidence rises. Before any row is seen all ways to deal T tasks to G groups
 are alike, G^-T each, and one group more is believed in with odds of 1 to 9: what is found by looking at all ways is
-paid for. Every task has a level of its own here: tasks in which a class is frequent are no group. Each reading comes
-twice, on tasks as they lie and with those apart that stand apart (``readings``).
+paid for. There are two groups or three, and more as long as one more is more probable. Every task has a level of its
+own here: tasks in which a class is frequent are no group. Each reading comes twice, on tasks as they lie and with
+those apart that stand apart (``readings``). Tasks that are too many to be looked at join later (``remaining_tasks``).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from vmtl._utils.minimise import minimise
-from vmtl.inference.structure.evidence import Targets, log_evidence
-from vmtl.inference.structure.readings import Reading, log_prior, task_covariance
+from vmtl.inference.structure.readings.evidence import Targets, log_evidence
+from vmtl.inference.structure.readings.standing_apart import Groups, Reading, log_prior, task_covariance
 
-#: G that are tried, and for how many tasks.
-N_GROUPS, LEAST_TASKS, MAX_TASKS = (2, 3), 4, 60
+#: Fewest tasks that are dealt to groups, and most groups.
+LEAST_TASKS, MAX_GROUPS = 4, 8
 #: Odds, before any row is seen, against one group more.
 ODDS = 9.0
 #: Times that numbers are fitted to groups and groups to numbers; moves at most each time, steps of one search.
@@ -45,19 +47,12 @@ LEAST_APART = 0.05
 
 
 def read_groups(targets: Targets, distances: Tensor, bases: tuple[Reading, ...]) -> list[Reading]:
-    """So many groups on each of the ``bases`` as are not hopeless; none of too few or too many tasks at squared
-    ``distances``."""
-    if not LEAST_TASKS <= len(distances) <= MAX_TASKS:
+    """Groups on each of the ``bases``, as many as are not hopeless; none of too few tasks at squared ``distances``."""
+    if len(distances) < LEAST_TASKS:
         return []
     targets, (first, *others) = targets.with_own_levels(), bases
     different = [base for base in others if float((base.apart - first.apart).abs().max()) > LEAST_APART]
-    readings = []
-    for base in (first, *different):
-        for n_groups in N_GROUPS:
-            readings.append(find_groups(targets, distances, base, n_groups))
-            if readings[-1].log_probability < base.log_probability - HOPELESS:
-                break
-    return readings
+    return [found for base in (first, *different) for found in GroupSearch(targets, distances, base).find_all()]
 
 
 def grouped_covariance(numbers: Tensor, apart: Tensor, distances: Tensor, group: Tensor, gap: Tensor) -> Tensor:
@@ -75,23 +70,6 @@ class _Grouping:
     log_gap: Tensor  # ()
     value: float  # log evidence and log belief of the numbers
     slope: Tensor  # (T, T) of the evidence in B
-
-
-def find_groups(targets: Targets, distances: Tensor, base: Reading, n_groups: int) -> Reading:
-    """The tasks of ``base`` in so many groups."""
-    search = _Search(targets, distances, base)
-    nobody, no_gap = torch.zeros(len(distances), dtype=torch.long), torch.zeros((), dtype=torch.float64)
-    alone = search.fit(search.look(nobody, base.numbers, no_gap))
-    best = search.fit(replace(alone, group=first_guess(search.pull(alone), n_groups)))
-    for _ in range(ROUNDS):
-        moved = search.move(best, n_groups)
-        if torch.equal(moved.group, best.group):
-            break
-        best = search.fit(moved)
-    ways = len(distances) * math.log(n_groups) - math.lgamma(n_groups + 1)
-    gain = best.value - alone.value - ways - (n_groups - 1) * math.log(ODDS)
-    gap = float(best.log_gap.exp())
-    return Reading(best.numbers, base.apart, best.value, base.log_probability + gain, best.group, gap)
 
 
 def first_guess(pull: Tensor, n_groups: int) -> Tensor:
@@ -113,10 +91,41 @@ def first_guess(pull: Tensor, n_groups: int) -> Tensor:
 
 
 @dataclass(frozen=True)
-class _Search:
+class GroupSearch:
+    """The search for groups among the tasks of a base."""
+
     targets: Targets
     distances: Tensor  # (T, T)
     base: Reading
+
+    def find_all(self) -> list[Reading]:
+        """Two groups and three, unless two are hopeless, and more while one more is more probable."""
+        found = [self.find(2)]
+        if found[0].log_probability < self.base.log_probability - HOPELESS:
+            return found
+        found.append(self.find(3))
+        while len(found) + 1 < MAX_GROUPS and found[-1].log_probability > found[-2].log_probability:
+            found.append(self.find(len(found) + 2))
+        return found
+
+    def find(self, n_groups: int) -> Reading:
+        """The tasks in so many groups."""
+        best = self.fit(replace(self.alone, group=first_guess(self.pull(self.alone), n_groups)))
+        for _ in range(ROUNDS):
+            moved = self.move(best, n_groups)
+            if torch.equal(moved.group, best.group):
+                break
+            best = self.fit(moved)
+        ways = len(self.distances) * math.log(n_groups) - math.lgamma(n_groups + 1)
+        gain = best.value - self.alone.value - ways - (n_groups - 1) * math.log(ODDS)
+        groups = Groups(best.group, float(best.log_gap.exp()), self.base, self.alone.numbers)
+        return Reading(best.numbers, self.base.apart, best.value, self.base.log_probability + gain, groups)
+
+    @cached_property
+    def alone(self) -> _Grouping:
+        """The tasks in one group, with the numbers that suit them if every task has a level of its own."""
+        nobody, no_gap = torch.zeros(len(self.distances), dtype=torch.long), torch.zeros((), dtype=torch.float64)
+        return self.fit(self.look(nobody, self.base.numbers, no_gap))
 
     def look(self, group: Tensor, numbers: Tensor, log_gap: Tensor) -> _Grouping:
         between = grouped_covariance(numbers, self.base.apart, self.distances, group, log_gap.exp()).requires_grad_()

@@ -6,7 +6,7 @@ import torch
 
 from helpers.toys import toy
 from vmtl.data.rows import Rows
-from vmtl.inference.structure.class_means import PRIOR_ROWS, ClassCells, ClassMeans
+from vmtl.inference.structure.positions.class_means import PRIOR_ROWS, ClassCells, ClassMeans
 
 
 def rows_of(missing: tuple[tuple[int, int], ...] = ((0, 1),)) -> Rows:

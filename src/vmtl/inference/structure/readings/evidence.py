@@ -16,6 +16,28 @@ from vmtl.inference.least_squares import evidence
 
 
 @dataclass(frozen=True)
+class OutputScale:
+    """How targets become outputs: indicators of classes, or the target itself, centred and of mean square 1."""
+
+    centre: Tensor  # (C,)
+    deviation: Tensor  # ()
+    weight: float  # of a row that counts as one
+    is_classification: bool
+
+    @classmethod
+    def of(cls, rows: Rows) -> OutputScale:
+        plain = cls(torch.zeros(rows.n_classes, dtype=torch.float64), torch.ones(()), rows.unit, rows.is_classification)
+        y, part = plain.outputs(rows.y), rows.weight.double() / rows.weight.double().sum()
+        centre = part @ y
+        return replace(plain, centre=centre, deviation=(part @ (y - centre).square()).mean().sqrt().clamp_min(1e-12))
+
+    def outputs(self, targets: Tensor) -> Tensor:
+        """Of targets (...,): (..., C)."""
+        y = F.one_hot(targets, len(self.centre)) if self.is_classification else targets.unsqueeze(-1)
+        return (y.double() - self.centre) / self.deviation
+
+
+@dataclass(frozen=True)
 class Targets:
     """What the evidence is about: y = s (f + sqrt(lambda / weight) noise), f ~ N(0, B . k), s profiled out."""
 
@@ -28,11 +50,9 @@ class Targets:
 
     @classmethod
     def of(cls, rows: Rows) -> Targets:
-        z, weight = rows.x.double(), rows.weight.double() / rows.unit
-        y = F.one_hot(rows.y, rows.n_classes).double() if rows.is_classification else rows.y.double()[:, None]
-        y = y - weight @ y / weight.sum()
-        unit = (weight @ y.square() / weight.sum()).mean().sqrt().clamp_min(1e-12)
-        return cls(z @ z.T + 1, y / unit, rows.task, weight, rows.n_tasks)
+        z, scale = rows.x.double(), OutputScale.of(rows)
+        weight = rows.weight.double() / scale.weight
+        return cls(z @ z.T + 1, scale.outputs(rows.y), rows.task, weight, rows.n_tasks)
 
     def with_own_levels(self) -> Targets:
         """The same with a level of its own for every task, as large as the one that k has: B is about slopes alone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from vmtl.inference.structure.leading_axes import leading_axes
+from vmtl.inference.structure.positions.leading_axes import leading_axes
 
 
 def test_axes_that_stand_out_are_those_of_the_table() -> None:

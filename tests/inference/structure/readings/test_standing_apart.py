@@ -10,8 +10,8 @@ from torch import Tensor
 from torch.distributions import Normal
 
 from vmtl.data.rows import Rows
-from vmtl.inference.structure.evidence import Targets, log_evidence
-from vmtl.inference.structure.readings import (
+from vmtl.inference.structure.readings.evidence import Targets, log_evidence
+from vmtl.inference.structure.readings.standing_apart import (
     CENTRE,
     DEVIATION,
     Reading,
@@ -131,11 +131,3 @@ def test_standing_apart_is_never_worse_than_not_and_has_its_price() -> None:
         together, told = read_structure(linear_tasks(weights, 5, seed=seed), NOWHERE)
         assert told.value >= together.value
         assert told.log_probability < told.value
-
-
-def test_tasks_that_were_not_looked_at_stand_apart_as_the_others_do_on_average() -> None:
-    reading = Reading(torch.zeros(3), torch.tensor([0.0, 2.0], dtype=torch.float64), 0.0, 0.0)
-    apart = reading.of_all(torch.tensor([1, 3]), 4).apart
-    assert apart[[1, 3]].tolist() == [0.0, 2.0]
-    assert torch.exp(-apart[[0, 2]]).tolist() == pytest.approx([(1 + math.exp(-2)) / 2] * 2)
-    assert reading.of_all(torch.tensor([0, 1]), 2) is reading

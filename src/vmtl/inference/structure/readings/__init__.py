@@ -1,0 +1,1 @@
+"""How the targets read the tasks: as they lie, some apart, in groups."""

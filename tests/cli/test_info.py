@@ -6,9 +6,11 @@ import json
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from helpers.tables import Run
+from vmtl import MultiTaskRegressor
 from vmtl.cli._support.loading import load_model
 from vmtl.cli.info import MEANINGS, unlike
 from vmtl.inference.hyperparameters import Hyperparameters
@@ -25,6 +27,21 @@ def test_info_says_who_learns_from_whom(run: Run, class_model: Path) -> None:
     assert [sum(row) == pytest.approx(1, abs=1e-4) for row in document["alpha"]] == [True] * 3
     assert document["finding"]["sentence"] in shown.stdout
     assert len(document["sharing"]) == 3
+
+
+def test_info_says_which_tasks_follow_one_rule(run: Run, class_model: Path, tmp_path: Path) -> None:
+    plain = json.loads(run("info", class_model, "--json").stdout)
+    assert plain["groups"]["group"] == [0, 0, 0]
+    assert "rules" not in run("info", class_model).stdout
+    rng, task = np.random.default_rng(0), np.repeat(np.arange(6), 20)
+    x = rng.normal(size=(120, 2))
+    y = x[np.arange(120), task % 2] + 0.1 * rng.normal(size=120)
+    MultiTaskRegressor(random_state=0).fit(x, y, tasks=task).save(tmp_path / "rules.vmtl")
+    document = json.loads(run("info", tmp_path / "rules.vmtl", "--json").stdout)
+    assert document["groups"]["group"] == [0, 1, 0, 1, 0, 1]
+    shown = " ".join(run("info", tmp_path / "rules.vmtl").stdout.split())
+    assert "By their targets the tasks follow 2 rules" in shown
+    assert "0, 2, 4; 1, 3, 5." in shown
 
 
 def test_info_says_what_was_inferred(run: Run, class_model: Path) -> None:

@@ -70,10 +70,30 @@ def test_tasks_of_one_rule_learn_from_everybody(case: Case) -> None:
     assert np.abs(others - 1 / 9).max() < 0.03
 
 
+def test_groups_are_told(case: Case) -> None:
+    groups = case.model.groups_
+    assert list(groups.index) == list(case.model.tasks_)
+    assert groups["group"].tolist() == GROUP.tolist()  # numbered as they come
+    assert groups["probability"].between(0.9, 1).all()
+    one = fitted(case.kind, NOBODY, 20).groups_
+    assert not one["group"].any()
+    assert one["probability"].between(0.8, 1).all()
+
+
+def test_fits_without_groups_say_what_has_some(case: Case) -> None:
+    for options in ({"mixing": "mean"}, {"method": "stl"}):
+        model = fitted(case.kind, GROUP, 6, **options)
+        with pytest.raises(
+            AttributeError, match=r"no groups of its tasks; fit three tasks or more with method='vmtl' "
+        ):
+            model.groups_  # noqa: B018
+
+
 def test_groups_come_back_from_a_file(case: Case, tmp_path: Path) -> None:
     case.model.save(tmp_path / "model.vmtl")
     again = case.kind.load(tmp_path / "model.vmtl")
     pd.testing.assert_frame_equal(again.alpha_, case.model.alpha_, check_exact=True)
+    pd.testing.assert_frame_equal(again.groups_, case.model.groups_, check_exact=True)
     x, y, _ = case.rows(np.array([1]), 12, seed=2)
     one, other = (copy.deepcopy(model).add_task(x, y, task="new") for model in (case.model, again))
     pd.testing.assert_frame_equal(one.alpha_, other.alpha_, check_exact=True)
@@ -89,5 +109,6 @@ def test_a_task_is_added_to_tasks_in_groups(group: int, case: Case) -> None:
     assert all(np.isfinite(value).all() for value in predictions(longer, new_x[12:], zero[12:] + 10))
     assert longer.alpha_.shape == (11, 11)
     assert longer.alpha_.loc[10, np.flatnonzero(group == GROUP)].sum() > 0.6
+    assert longer.groups_.loc[10, "group"] == group
     twice = longer.add_task(new_x[12:24], new_y[12:24], task=11)
     assert all(np.isfinite(value).all() for value in predictions(twice, new_x[24:], zero[24:] + 11))

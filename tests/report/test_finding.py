@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ import pytest
 from helpers.report_models import EVEN, UNEVEN, Case
 from vmtl import MultiTaskClassifier
 from vmtl.report import Control, clear_arrows, read_map, read_model
-from vmtl.report.finding import strengths
+from vmtl.report.finding import groups_sentence, strengths
 
 NAMES = list("abcd")
 THIRD = (1 - np.eye(4)) / 3
@@ -120,3 +120,23 @@ def test_a_fit_without_intervals_is_read_too(class_case: Case) -> None:
     assert finding is not None
     assert finding.answer == "flat"
     assert not any("[" in text for text in strengths(model).values())
+
+
+def test_groups_are_told_in_a_sentence() -> None:
+    class Fitted:
+        groups_ = pd.DataFrame({"group": [0, 1, 0, 0], "probability": [0.9, 0.8, 0.9, 0.9]}, index=NAMES)
+
+    assert groups_sentence(cast(Any, Fitted())) == (
+        "By their targets the tasks follow 2 rules (88 % sure of who is with whom): a, c, d; b."
+    )
+    Fitted.groups_ = Fitted.groups_.assign(group=0)
+    assert groups_sentence(cast(Any, Fitted())) is None
+    assert groups_sentence(cast(Any, object())) is None
+    many = [f"task {i}" for i in range(20)]
+    Fitted.groups_ = pd.DataFrame({"group": [i % 2 for i in range(20)], "probability": 1.0}, index=many)
+    sentence = groups_sentence(cast(Any, Fitted()))
+    assert sentence is not None
+    assert "(100 % sure" in sentence
+    assert sentence.endswith(
+        "task 0, task 2, task 4, task 6, task 8 and 5 more; task 1, task 3, task 5, task 7, task 9 and 5 more."
+    )

@@ -34,7 +34,7 @@ MEANINGS = {
     "learning_rate_factor": "factor of the learning rate",
 }
 #: Parts of the document that are not facts of one line.
-APART = ("settings", "hyperparameters", "alpha", "beta", "sharing", "finding")
+APART = ("settings", "hyperparameters", "alpha", "beta", "sharing", "groups", "finding")
 
 
 def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
@@ -82,6 +82,8 @@ def model_document(model: MultiTaskEstimator) -> dict[str, object]:
     document["hyperparameters"] = model.hyperparameters_.to_json() | ({"structure": structure} if structure else {})
     for name in ("alpha", "beta", "sharing") if is_mapped else ("sharing",):
         document[name] = getattr(model, f"{name}_").to_numpy().round(6).tolist()
+    groups = getattr(model, "groups_", None)
+    document["groups"] = None if groups is None else groups.round(6).to_dict("list")
     if not is_mapped:
         crowd = read_crowd(model)
         document["finding"] = None if crowd is None else {"answer": None, "sentence": crowd.sentence()}

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from vmtl._utils.messages import first_few
 from vmtl.report.arrows import Arrow, Control, arrows, even_weight, with_ends
 from vmtl.report.style import short
 
@@ -33,6 +34,8 @@ NARROW = 0.2
 ROUNDING = 0.01
 #: Less than this share of the even weight is next to nothing.
 ALMOST_NOTHING = 0.1
+#: Names of a group that are told.
+MOST_MEMBERS = 5
 #: Weights without an interval that differ by less are called even.
 ABOUT = 0.02
 
@@ -125,6 +128,23 @@ def read_model(model: BaseMultiTask, control: Control | None = None) -> Finding 
         Refits whose tasks mean nothing, if there are any.
     """
     return read_map(model.alpha_, getattr(model, "alpha_interval_", None), control)
+
+
+def groups_sentence(model: BaseMultiTask) -> str | None:
+    """Which tasks follow the same rule by their targets; None where no groups are probable.
+
+    Parameters
+    ----------
+    model : MultiTaskClassifier or MultiTaskRegressor
+        A fitted estimator.
+    """
+    groups = getattr(model, "groups_", None)
+    if groups is None or not groups["group"].any():
+        return None
+    members = [[short(str(task), 40) for task in part.index] for _, part in groups.groupby("group")]
+    named = "; ".join(first_few(names, MOST_MEMBERS) for names in members)
+    sure = f"{100 * groups['probability'].mean():.0f} % sure of who is with whom"
+    return f"By their targets the tasks follow {len(members)} rules ({sure}): {named}."
 
 
 def strengths(model: BaseMultiTask) -> dict[str, str]:

@@ -145,6 +145,20 @@ def test_groups_are_counted() -> None:
     torch.testing.assert_close(GROUPED.frequencies(), expected)
 
 
+def test_the_most_probable_groups_are_told() -> None:
+    """Of the likeliest reading with groups, if any is likelier than none; numbered in the order of the tasks."""
+    assert GROUPED.chance_grouped() == pytest.approx(0.8)
+    group, probability = GROUPED.groups()
+    assert group.tolist() == [0, 1, 1, 1]
+    torch.testing.assert_close(probability, torch.full((4,), 0.5).double())
+    group, probability = replace(GROUPED, share=torch.tensor([0.3, 0.1, 0.6]).double()).groups()
+    assert group.tolist() == [0, 1, 2, 0]
+    torch.testing.assert_close(probability, 0.6 * torch.tensor([1.0, 1.0, 1.0, 0.7]).double())
+    group, probability = replace(GROUPED, share=torch.tensor([0.6, 0.3, 0.1]).double()).groups()
+    assert group.tolist() == [0] * 4
+    torch.testing.assert_close(probability, torch.full((4,), 0.6).double())
+
+
 def test_one_more_task_is_of_groups_with_the_chances_that_it_has() -> None:
     chance = torch.tensor([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.5, 0.3]]).double()
     for asked, expected in ((None, GROUPED.frequencies()), (chance, chance)):

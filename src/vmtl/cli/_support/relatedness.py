@@ -35,6 +35,7 @@ def show_structure(title: str, model: MultiTaskEstimator, most: int) -> bool:
     if finding is None:
         return False
     say(f"{title}: {finding.sentence()}")
+    say_groups(model)
     likeness = read_map(model.beta_, getattr(model, "beta_interval_", None))
     if len(model.tasks_) <= MOST_IN_MAP:
         if finding.answer == "clear":
@@ -68,6 +69,15 @@ def show_strengths(model: MultiTaskEstimator, most: int) -> None:
     show_table(f"How much each task follows the others{cut}{ends}", ("task", "r"), lines)
 
 
+def say_groups(model: MultiTaskEstimator) -> None:
+    """Who follows which rule, where there are several."""
+    from vmtl.report.finding import groups_sentence
+
+    sentence = groups_sentence(model)
+    if sentence is not None:
+        say(sentence)
+
+
 def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> bool:
     """The same of hundreds of tasks: from how many each learns, and the first teacher of some."""
     from vmtl.report.arrows import even_weight
@@ -78,6 +88,7 @@ def show_crowd(title: str, model: MultiTaskEstimator, most: int) -> bool:
     if crowd is None:
         return False
     say(f"{title}: {crowd.sentence()}")
+    say_groups(model)
     if crowd.is_flat:
         return False
     of_tasks, shown = strengths(model), crowd.arrows[:most]

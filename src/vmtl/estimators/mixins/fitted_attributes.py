@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import torch
@@ -117,6 +117,21 @@ class FittedAttributesMixin:
         return pd.DataFrame(points, index=self._names(), columns=range(points.shape[1]))
 
     @property
+    def groups_(self) -> pd.DataFrame:
+        """DataFrame (T, 2) with the columns ``group`` and ``probability``: who follows the same rule, by their targets.
+
+        Tasks may lie in one place, as ``positions_`` has it, and still follow different rules. All tasks are of group
+        0 where no groups are more probable than any.
+        """
+        import pandas as pd
+
+        known = self._fitted.known
+        if self._fitted.hyperparameters.structure is None or known is None or known.belief is None:
+            self._refuse("groups", "'vmtl'")
+        group, probability = known.belief.groups()
+        return pd.DataFrame({"group": group.numpy(), "probability": probability.numpy()}, index=self._names())
+
+    @property
     def hyperparameters_(self) -> Hyperparameters:
         """What was inferred besides the weights: kernel, scales, strength, structure of the tasks, and by which way."""
         return self._fitted.hyperparameters
@@ -150,12 +165,14 @@ class FittedAttributesMixin:
         structure = self._fitted.hyperparameters.structure
         value: torch.Tensor | None = None if structure is None else getattr(structure, name)
         if value is None:
-            raise AttributeError(
-                f"This fit has no {name.replace('_', ' ')} of its tasks; fit three tasks or more with method='vmtl' "
-                "or 'vmtl_ac' and preset='default', and change neither sharing nor bayesian_w nor bayesian_z, nor "
-                "mixing to 'mean'."
-            )
+            self._refuse(name.replace("_", " "))
         return value
+
+    def _refuse(self, name: str, methods: str = "'vmtl' or 'vmtl_ac'") -> NoReturn:
+        raise AttributeError(
+            f"This fit has no {name} of its tasks; fit three tasks or more with method={methods} and "
+            "preset='default', and change neither sharing nor bayesian_w nor bayesian_z, nor mixing to 'mean'."
+        )
 
     def _relatedness(self, weights: torch.Tensor) -> pd.DataFrame:
         import pandas as pd

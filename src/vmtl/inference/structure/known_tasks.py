@@ -36,6 +36,25 @@ class StructureBelief:
         """How probable it is that somebody stands apart."""
         return float(self.share[(self.apart > 0).any(1)].sum())
 
+    def chance_grouped(self) -> float:
+        """How probable it is that the tasks fall into groups."""
+        return float(self.share[self.gap > 0].sum())
+
+    def groups(self) -> tuple[Tensor, Tensor]:
+        """(T,) the group of each task in what is most probable, numbered as they come, and how probable that is.
+
+        Where no groups are more probable than any, all tasks are of the first.
+        """
+        chance = self.chance_grouped()
+        if chance <= 0.5:
+            return torch.zeros(self.apart.shape[1], dtype=torch.long), torch.full_like(self.apart[0], 1 - chance)
+        best = torch.where(self.gap > 0, self.share, 0.0).argmax()
+        sure, group = self.member[best].max(1)
+        first = [int((group == name).int().argmax()) for name in group.unique()]  # by whom a group is met
+        number = torch.zeros(self.member.shape[2], dtype=torch.long)
+        number[group.unique()] = torch.tensor(first).argsort().argsort()
+        return number[group], self.share[best] * sure
+
     def frequencies(self) -> Tensor:
         """(R, G) how many of the tasks are of each group, as parts of 1."""
         return self.member.mean(1)

@@ -10,7 +10,7 @@ import numpy as np
 from vmtl._utils.messages import counted
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.report.arrows import Control, arrows
-from vmtl.report.finding import Finding, read_map, read_model, strengths
+from vmtl.report.finding import Finding, groups_sentence, read_map, read_model, strengths
 from vmtl.report.many_tasks import MOST_MAPPED, read_crowd
 from vmtl.report.plots import relatedness as related
 from vmtl.report.plots.svg import Picture, draw
@@ -41,7 +41,7 @@ def relatedness_section(
     tells = finding.answer != "flat"
     shown = finding.preferred if finding.arrows[0].interval is None else finding.arrows
     lines = tuple(str(arrow) for arrow in shown[:MOST_LINES]) if tells else ()
-    words = [finding.sentence(), *_likeness_words(model), *_explanation(finding)]
+    words = [finding.sentence(), *_group_words(model), *_likeness_words(model), *_explanation(finding)]
     if worth is not None:
         words.append(_worth_words(worth))
     if finding.n_tasks > 2:
@@ -64,12 +64,22 @@ def _crowd_section(model: BaseMultiTask, worth: Mapping[str, float] | None) -> S
     crowd = read_crowd(model)
     if crowd is None:
         return None
-    words = [crowd.sentence(), "The table has some of the tasks; model.teachers(task) has each of them."]
+    words = [
+        crowd.sentence(),
+        *_group_words(model),
+        "The table has some of the tasks; model.teachers(task) has each of them.",
+    ]
     if worth is not None:
         words.append(_worth_words(worth))
     sheets = (crowd_sheet(crowd, strengths(model)), *([worth_sheet(worth)] if worth is not None else []))
     pictures = tuple(_structure_pictures(model))
     return Section("relatedness", "Who learns from whom?", tuple(words), pictures, sheets)
+
+
+def _group_words(model: BaseMultiTask) -> list[str]:
+    """Who follows which rule, where there are several."""
+    sentence = groups_sentence(model)
+    return [] if sentence is None else [sentence]
 
 
 def _likeness_words(model: BaseMultiTask) -> list[str]:

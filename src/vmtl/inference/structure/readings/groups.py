@@ -104,7 +104,8 @@ class GroupSearch:
         if found[0].log_probability < self.base.log_probability - HOPELESS:
             return found
         found.append(self.find(3))
-        while len(found) + 1 < MAX_GROUPS and found[-1].log_probability > found[-2].log_probability:
+        most = min(MAX_GROUPS, len(self.distances))
+        while len(found) + 1 < most and found[-1].log_probability > found[-2].log_probability:
             found.append(self.find(len(found) + 2))
         return found
 

@@ -15,6 +15,7 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.data.stored import parquet_folder, stored_rows
 from vmtl.inference.exact import weight_prior
 from vmtl.inference.recipes import exact
+from vmtl.inference.structure import structure_posterior
 
 pytest.importorskip("pyarrow", reason="Parquet is an extra: pip install vmtl[tables]")
 pytestmark = pytest.mark.usefixtures("quick_inference", "few_are_many")
@@ -68,6 +69,15 @@ def test_it_is_the_fit_of_all_rows(classes: int, tmp_path: Path) -> None:
     write_folder(tmp_path / "rows", table)
     found = model_of(classes).fit_parquet(tmp_path / "rows", task="site", target="y")
     assert_alike(found, in_memory(table, model_of(classes)), table.head(50))
+
+
+@pytest.mark.parametrize("classes", [0, 2])
+def test_tasks_that_are_too_many_to_be_looked_at(classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structure_posterior, "TARGET_ROWS", 100)
+    table = labelled(N_ROWS, classes).assign(site=lambda rows: [f"site {i % 70}" for i in range(len(rows))])
+    write_folder(tmp_path / "rows", table)
+    found = model_of(classes).fit_parquet(tmp_path / "rows", task="site", target="y")
+    assert_alike(found, in_memory(table, model_of(classes)), table.head(140))
 
 
 def test_text_gaps_and_dates_are_encoded_as_in_memory(tmp_path: Path) -> None:

@@ -132,8 +132,10 @@ def _some_tasks(rows: Rows, seed: int, turns: Tensor) -> tuple[Rows, Tensor]:
     return replace(some, task=task, n_tasks=len(known)), known
 
 
-def _remaining_rows(rows: Rows, known: Tensor, seed: int) -> Rows:
-    """Some rows of each task that is not ``known`` (K,)."""
+def _remaining_rows(rows: Rows, known: Tensor, seed: int) -> Rows | None:
+    """Some rows of each task that is not ``known`` (K,); None where there is none."""
+    if len(known) == rows.n_tasks:
+        return None
     rank = torch.where(torch.isin(rows.task, known), TASK_ROWS, rank_in_task(rows.task, seed))
     return rows.take((rank < TASK_ROWS).nonzero().flatten())
 

@@ -150,9 +150,8 @@ def test_tasks_that_were_not_looked_at_stand_apart_as_the_others_do() -> None:
 
 
 def test_where_all_were_looked_at_nothing_is_asked() -> None:
-    some, others = parts(draw(torch.arange(N_TASKS) % 2, 0))
-    nobody = others.take(torch.zeros(0, dtype=torch.long))
-    plain, grouped = read_whole([BASE, GROUPED], some, torch.arange(8), nobody, POINTS[KNOWN])
+    some, _ = parts(draw(torch.arange(N_TASKS) % 2, 0))
+    plain, grouped = read_whole([BASE, GROUPED], some, torch.arange(8), None, POINTS[KNOWN])
     assert (plain.log_probability, grouped.log_probability) == (-3.0, -5.0)
     assert torch.equal(grouped.member.argmax(1), GROUP)
     assert torch.equal(grouped.apart, APART)

@@ -41,13 +41,16 @@ class WholeReading:
     log_probability: float
 
 
-def read_whole(readings: list[Reading], some: Rows, known: Tensor, others: Rows, points: Tensor) -> list[WholeReading]:
+def read_whole(
+    readings: list[Reading], some: Rows, known: Tensor, others: Rows | None, points: Tensor
+) -> list[WholeReading]:
     """``readings`` of the tasks ``known`` (K,), by rows ``some`` of them, as readings of all at ``points`` (T, Q).
 
-    ``some`` has its tasks numbered from 0 to K - 1; ``others`` are rows of the remaining tasks, by their own numbers.
+    ``some`` has its tasks numbered from 0 to K - 1; ``others`` are rows of the remaining tasks, if there are any, by
+    their own numbers.
     """
     looked_at = LookedAt(some, known, points)
-    if len(known) == len(points):
+    if others is None:
         return [looked_at.whole(reading, reading.log_probability) for reading in readings]
     parts = [torch.isin(others.task, tasks).nonzero().flatten() for tasks in others.task.unique().split(ASKED_TASKS)]
     asked = TaskTables.of(others.take(parts[0]), looked_at)

@@ -42,6 +42,16 @@ def test_a_clear_preference_is_the_finding() -> None:
     assert section.fold == ""
 
 
+def test_rules_that_only_targets_tell_are_named() -> None:
+    groups = pd.DataFrame({"group": [0, 1, 0], "probability": 0.98}, index=NAMES)
+    section = relatedness_section(model(CLEAR, groups_=groups), None)
+    assert section is not None
+    assert section.words[1] == "By their targets the tasks follow 2 rules (98 % sure of who is with whom): a, c; b."
+    one = relatedness_section(model(CLEAR, groups_=groups.assign(group=0)), None)
+    assert one is not None
+    assert not any("rules" in words for words in one.words)
+
+
 @pytest.mark.parametrize(
     ("weights", "noise", "words"), [(EVEN, None, "The map is flat"), (CLEAR, 0.95, "no more than they do by chance")]
 )

@@ -78,9 +78,10 @@ def test_tasks_that_are_too_many_to_be_looked_at(classes: int, tmp_path: Path, m
     write_folder(tmp_path / "rows", table)
     found = model_of(classes).fit_parquet(tmp_path / "rows", task="site", target="y")
     expected = in_memory(table, model_of(classes))
-    np.testing.assert_allclose(found.alpha_, expected.alpha_, rtol=1e-9)
-    pd.testing.assert_frame_equal(found.groups_, expected.groups_)
-    assert_alike(found, expected, table.head(140), rtol=1e-4)  # where the search for the weights ends
+    np.testing.assert_allclose(found.alpha_, expected.alpha_, rtol=1e-6)
+    pd.testing.assert_frame_equal(found.groups_, expected.groups_, rtol=1e-6)
+    one, two = (predictions(model, table.head(140))[0] for model in (found, expected))
+    np.testing.assert_allclose(one, two, atol=1e-3 * np.abs(two).max())  # where the search for the weights ends
 
 
 def test_text_gaps_and_dates_are_encoded_as_in_memory(tmp_path: Path) -> None:

@@ -74,6 +74,15 @@ def test_the_probability_of_groups_is_changed_alone() -> None:
     torch.testing.assert_close(matrix_of(PLACED.with_grouped(0.25).at(0.8, 0.3)), table)
 
 
+def test_what_is_as_good_as_impossible_can_be_asked_for() -> None:
+    """Hundreds of tasks may be so sure that the other readings round to nothing."""
+    sure = replace(PLACED, share=torch.tensor([0.0, 0.0, 1.0, 0.0]).double())
+    for probability in (0.0, 0.3):
+        changed = sure.with_grouped(probability)
+        assert changed.grouped() == pytest.approx(probability)
+        torch.testing.assert_close(changed.share[:2], torch.full((2,), (1 - probability) / 2).double())
+
+
 def test_groups_cost_what_looking_for_them_told() -> None:
     """Of sure tasks a fair part of all ways to deal them, of the others as much as is known; odds for a group more."""
     two = 3 * math.log(2) + 0.3 * math.log(0.3 / 0.5) + 0.7 * math.log(0.7 / 0.5) - math.log(2) + math.log(9)

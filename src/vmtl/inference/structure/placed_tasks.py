@@ -27,6 +27,8 @@ from vmtl.inference.structure.readings.standing_apart import CENTRE
 from vmtl.inference.structure.smooth_kernel import placed_covariance
 from vmtl.model.mixing import TaskStructure
 
+#: A probability that rounds to 0 is this one, so that it can be told what would follow.
+LEAST_SHARE = 1e-300
 #: Quantiles of the draws between which an interval lies: 90 % of them.
 INTERVAL = (0.05, 0.95)
 
@@ -70,7 +72,7 @@ class PlacedTasks:
     def with_grouped(self, probability: float) -> PlacedTasks:
         """The same with another probability that tasks fall into groups."""
         assert self.gap is not None
-        in_groups, share = self.gap > 0, self.share.clone()
+        in_groups, share = self.gap > 0, self.share.clamp_min(LEAST_SHARE)
         share[in_groups] *= probability / share[in_groups].sum()
         share[~in_groups] *= (1 - probability) / share[~in_groups].sum()
         return replace(self, share=share)

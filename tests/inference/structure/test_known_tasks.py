@@ -159,6 +159,14 @@ def test_the_most_probable_groups_are_told() -> None:
     torch.testing.assert_close(probability, torch.full((4,), 0.6).double())
 
 
+def test_readings_with_the_same_groups_add_up() -> None:
+    """Whatever their names and whoever stands apart; readings without groups do not count."""
+    again = torch.stack([MEMBER[0], MEMBER[1], MEMBER[1].roll(1, 1)])
+    group, probability = replace(GROUPED, member=again).groups()
+    assert group.tolist() == [0, 1, 1, 1]
+    torch.testing.assert_close(probability, torch.full((4,), 0.8).double())
+
+
 def test_one_more_task_is_of_groups_with_the_chances_that_it_has() -> None:
     chance = torch.tensor([[1.0, 0.0, 0.0], [0.9, 0.1, 0.0], [0.2, 0.5, 0.3]]).double()
     for asked, expected in ((None, GROUPED.frequencies()), (chance, chance)):

@@ -48,12 +48,11 @@ class StructureBelief:
         chance = self.chance_grouped()
         if chance <= 0.5:
             return torch.zeros(self.apart.shape[1], dtype=torch.long), torch.full_like(self.apart[0], 1 - chance)
-        best = torch.where(self.gap > 0, self.share, 0.0).argmax()
-        sure, group = self.member[best].max(1)
-        first = [int((group == name).int().argmax()) for name in group.unique()]  # by whom a group is met
-        number = torch.zeros(self.member.shape[2], dtype=torch.long)
-        number[group.unique()] = torch.tensor(first).argsort().argsort()
-        return number[group], self.share[best] * sure
+        sure, group = self.member.max(2)  # (R, T)
+        numbered = torch.stack([_numbered(of_reading) for of_reading in group])
+        best = numbered[torch.where(self.gap > 0, self.share, 0.0).argmax()]
+        agree = (self.gap > 0) & (numbered == best).all(1)  # the same groups, whatever else a reading says
+        return best, self.share[agree] @ sure[agree]
 
     def frequencies(self) -> Tensor:
         """(R, G) how many of the tasks are of each group, as parts of 1."""
@@ -74,6 +73,12 @@ class StructureBelief:
         kept = torch.cat([self.apart, torch.full_like(self.apart[:, :1], apart)], 1)
         member = (self.frequencies() if chance is None else chance)[:, None]
         return replace(self, apart=kept, member=torch.cat([self.member, member], 1))
+
+
+def _numbered(group: Tensor) -> Tensor:
+    """(T,) the same groups with numbers from 0 on, in the order in which the tasks meet them."""
+    names: dict[int, int] = {}
+    return torch.tensor([names.setdefault(name, len(names)) for name in group.tolist()])
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,7 @@ from vmtl._utils import cholesky
 from vmtl.inference.exact import laplace
 from vmtl.inference.exact.laplace import (
     Mode,
+    evidence_and_left_out,
     leave_one_out_logits,
     left_out_log_likelihood,
     log_evidence,
@@ -163,7 +166,7 @@ def test_two_classes_share_one_curvature():
     kernel = x @ x.T + torch.eye(30)
     logits = posterior_mode(kernel, y, 2, weight).logits
     p = logits.softmax(-1)
-    block = posterior_blocks(kernel, weight[:, None] * p)
+    block = posterior_blocks(kernel, weight[:, None] * p).blocks
     curvature = weight[:, None, None] * (torch.diag_embed(p) - p[:, :, None] * p[:, None, :])
     gradient = weight[:, None] * (F.one_hot(y, 2) - p)
     step = torch.linalg.solve(torch.eye(2) - block @ curvature, block @ gradient[..., None])[..., 0]
@@ -180,7 +183,34 @@ def test_blocks_of_the_posterior_are_those_of_the_dense_inverse():
         own = slice(3 * n, 3 * n + 3)
         precision[own, own] += weight[n] * (torch.diag(p[n]) - torch.outer(p[n], p[n]))
     dense = torch.linalg.inv(precision).view(12, 3, 12, 3)[torch.arange(12), :, torch.arange(12)]
-    torch.testing.assert_close(posterior_blocks(kernel, weight[:, None] * p), dense)
+    found = posterior_blocks(kernel, weight[:, None] * p)
+    torch.testing.assert_close(found.blocks, dense)
+    prior = torch.kron(kernel, torch.eye(3, dtype=torch.float64))
+    assert found.log_determinant == pytest.approx(float(torch.logdet(prior @ precision)))  # |K (K^-1 + W)|
+
+
+@pytest.mark.parametrize("affordable", [True, False])
+def test_evidence_and_left_out_rows_from_the_same_factors(affordable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the density of a Gaussian at the mode: log p(y, f) + C n / 2 log 2 pi - 1/2 log |K^-1 + W|."""
+    x, y, weight = problem(12, 3)
+    kernel = x @ x.T + torch.eye(12)
+    mode = posterior_mode(kernel, y, 3, weight)
+    if not affordable:
+        monkeypatch.setattr(laplace, "MAX_COST", 0.0)
+    evidence, left_out = evidence_and_left_out(kernel, mode, y, weight)
+    assert left_out == pytest.approx(left_out_log_likelihood(kernel, mode, y, weight))
+    if not affordable:
+        assert evidence == log_evidence(kernel, mode, y, weight)
+        return
+    p = mode.logits.softmax(-1)
+    precision = torch.kron(torch.linalg.inv(kernel).contiguous(), torch.eye(3, dtype=torch.float64))
+    for n in range(12):
+        own = slice(3 * n, 3 * n + 3)
+        precision[own, own] += weight[n] * (torch.diag(p[n]) - torch.outer(p[n], p[n]))
+    law = MultivariateNormal(torch.zeros(12).double(), kernel)
+    joint = law.log_prob(mode.logits.T).sum() - weight @ F.cross_entropy(mode.logits, y, reduction="none")
+    expected = joint + 18 * math.log(2 * math.pi) - 0.5 * torch.logdet(precision)
+    assert evidence == pytest.approx(float(expected), abs=1e-3)
 
 
 def test_a_row_that_nobody_resembles_is_predicted_by_the_prior():

@@ -9,30 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from scipy.optimize import minimize_scalar
 from scipy.stats import ttest_rel
-from torch.distributions import MultivariateNormal, Normal
+from torch.distributions import Normal
 
 from helpers.toys import toy
 from vmtl.data.rows import Rows
-from vmtl.inference.exact import scales
+from vmtl.inference.exact import scales as scales_module
 from vmtl.inference.exact.output_prior import SHARED_LEVEL, Dual, OutputPrior
-from vmtl.inference.exact.posterior import solve_classifier, solve_regression
-from vmtl.inference.exact.scales import (
-    NOTHING,
-    TARGETS,
-    TWO_CLASSES,
-    ScalePoint,
-    ScalePosterior,
-    infer_scales,
-)
+from vmtl.inference.exact.posterior import solve_classifier
+from vmtl.inference.exact.scale_point import RegressionPoints, ScalePoint
+from vmtl.inference.exact.scales import NOTHING, TARGETS, TWO_CLASSES, ScalePosterior, ScaleSearch, infer_scales
 from vmtl.inference.structure.covariance import alike
 from vmtl.inference.structure.structure_posterior import KnownCovariance
 
 PRIOR = OutputPrior(alike(3, 0.6), 0.7, task_level=0.4, shared_level=1.5)
-
-
-# ------------------------------------------------------------------ one point
 
 
 def targets() -> tuple[Rows, Dual]:
@@ -40,27 +30,7 @@ def targets() -> tuple[Rows, Dual]:
     return rows, Dual.of(rows)
 
 
-@pytest.mark.parametrize("weight", [1.0, 4.0])
-def test_the_evidence_of_targets_is_that_of_a_gaussian_at_its_best_unit(weight: float) -> None:
-    """Up to a constant: differences between two priors are compared; all rows alike only move the noise."""
-    rows, dual = targets()
-    weigh = scales._Regression(Dual.of(replace(rows, weight=weight * rows.weight)))
-    actual, expected = [], []
-    for prior in (PRIOR, replace(PRIOR, scale=0.1, task_level=0.9)):
-        covariance = prior.kernel(dual.gram, dual.task) + torch.eye(15)
-
-        def density(log_u: float, covariance: torch.Tensor = covariance) -> float:
-            law = MultivariateNormal(torch.zeros(15, dtype=torch.float64), math.exp(2 * log_u) * covariance)
-            return -float(law.log_prob(rows.y))
-
-        best = minimize_scalar(density, bounds=(-5, 5), method="bounded", options={"xatol": 1e-9})
-        point = weigh(prior, (1.0, 1.0), 0.25, None)
-        actual.append(point.log_density)
-        expected.append(-best.fun)
-        assert point.noise == pytest.approx(math.exp(best.x) * weight**0.5, abs=1e-5)
-        assert point.prior.scale == pytest.approx(math.exp(best.x) * prior.scale, abs=1e-5)
-    assert actual[0] - actual[1] == pytest.approx(expected[0] - expected[1], abs=1e-6)
-    assert weigh(PRIOR, (1.0, 1.0), 0.0, None).log_density == pytest.approx(actual[0] + 0.25)  # what surprises costs
+# ------------------------------------------------------------------ all points
 
 
 def test_the_density_of_a_point_is_its_evidence_and_what_was_believed() -> None:
@@ -73,27 +43,10 @@ def test_the_density_of_a_point_is_its_evidence_and_what_was_believed() -> None:
         m, (s, tau) = point.strength, (size / point.noise for size in (point.prior.scale, point.prior.task_level))
         numbers = torch.tensor([s, tau, m / (1 - m), point.decay], dtype=torch.float64).log()
         prior = OutputPrior(point.prior.covariance, s, tau, SHARED_LEVEL)
-        evidence = scales._Regression(dual)(prior, (m, 1.0), 0.0, None).log_density
-        rest.append(point.log_density - evidence - float(belief.log_prob(numbers).sum()))
+        evidence = RegressionPoints(dual)(prior, (m, 1.0), 0.0, None).log_joint
+        rest.append(point.log_joint - evidence - float(belief.log_prob(numbers).sum()))
     assert len(points) > 1
     assert rest == pytest.approx([rest[0]] * len(rest), abs=1e-6)
-
-
-def test_a_point_holds_the_posterior_of_its_prior() -> None:
-    rows, dual = targets()
-    point = scales._Regression(dual)(PRIOR, (1.0, 1.0), 0.0, None)
-    solution = solve_regression(rows, point.prior, point.noise)
-    torch.testing.assert_close(dual.weights(point.solution, point.prior), solution.weights, atol=1e-8, rtol=0)
-    torch.testing.assert_close(point.residuals, solution.residuals, atol=1e-8, rtol=0)
-    for classes in (2, 3):
-        rows = toy([6, 4, 5], classes=classes).rows()
-        point = scales._Classifier(Dual.of(rows))(PRIOR, (1.0, 1.0), 0.0, None)
-        weights = Dual.of(rows).weights(point.solution, PRIOR)
-        torch.testing.assert_close(weights, solve_classifier(rows, PRIOR).weights, atol=1e-3, rtol=0)
-        assert point.residuals is None
-
-
-# ------------------------------------------------------------------ all points
 
 
 @pytest.mark.parametrize("classes", [0, 2, 3])
@@ -103,7 +56,8 @@ def test_the_solution_is_the_average_of_the_points(classes: int) -> None:
     assert len(scales.points) > 1
     assert float(scales.probability.sum()) == pytest.approx(1)
     if classes:  # a regression is hedged, see below
-        log_density = torch.tensor([point.log_density for point in scales.points], dtype=torch.float64)
+        name = "log_left_out" if classes == 3 else "log_joint"
+        log_density = torch.tensor([getattr(point, name) for point in scales.points], dtype=torch.float64)
         torch.testing.assert_close(scales.probability, log_density.softmax(0))
     weights, residuals = torch.zeros(3, max(1, classes), 7, dtype=torch.float64), torch.zeros(15, dtype=torch.float64)
     for p, point in zip(scales.probability, scales.points, strict=True):
@@ -116,6 +70,47 @@ def test_the_solution_is_the_average_of_the_points(classes: int) -> None:
         assert solution.residuals is None
     else:
         torch.testing.assert_close(solution.residuals, residuals, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("classes", [0, 2, 3])
+def test_the_evidence_is_that_of_all_points_or_below(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log of the sum where points are weighed by the evidence; else below it by the divergence of the two."""
+    monkeypatch.setattr(scales_module, "LEAST_PROBABILITY", 0.0)
+    rows = toy([6, 4, 5], classes=classes, spread=2.0).rows()
+    search = ScaleSearch(rows, KnownCovariance(PRIOR.covariance), 1.0)
+    found = search._explore(search.place_of(1.0), search._density)
+    joint = torch.tensor([point.log_joint for point in found.points], dtype=torch.float64)
+    divergence = torch.nn.functional.kl_div(joint.log_softmax(0), found.probability, reduction="sum")
+    assert found.log_evidence == pytest.approx(float(joint.logsumexp(0) - divergence))
+    assert (float(divergence) > 1e-3) == (classes == 3)
+
+
+def test_averages_have_all_points_by_their_shares() -> None:
+    rows = toy([6, 4, 5], classes=2, spread=2.0).rows()
+    one, other = (infer_scales(rows, KnownCovariance(alike(3, rho)), 1.0, 1.0) for rho in (0.2, 0.9))
+    both = ScalePosterior.average([one, other], torch.tensor([0.3, 0.7], dtype=torch.float64))
+    weights = 0.3 * one.solution().weights + 0.7 * other.solution().weights
+    torch.testing.assert_close(both.solution().weights, weights, atol=0.01, rtol=0)  # but for improbable points
+    assert both.mean(lambda point: point.strength) == pytest.approx(one.strength**0.3 * other.strength**0.7, rel=0.01)
+    alone = ScalePosterior.average([one, other], torch.tensor([1.0, 0.0], dtype=torch.float64))
+    torch.testing.assert_close(alone.solution().weights, one.solution().weights)
+
+
+def test_a_search_knows_where_it_has_been(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the peak of a climb on, the same is found as from the start, and no place is looked at twice."""
+    rows, looked_at = toy([6, 4, 5], classes=2, spread=2.0).rows(), []
+    look = ScaleSearch._look
+    monkeypatch.setattr(
+        ScaleSearch, "_look", lambda self, place, near: looked_at.append(place) or look(self, place, near)
+    )
+    search = ScaleSearch(rows, KnownCovariance(PRIOR.covariance), 1.0)
+    place, point = search.climb(search.place_of(4.0))
+    found = search.posterior(place)
+    assert len(looked_at) == len(set(looked_at))
+    assert point.log_joint == max(one.log_joint for one in found.points)
+    again = infer_scales(rows, KnownCovariance(PRIOR.covariance), 1.0, 4.0)
+    assert found.strength == pytest.approx(again.strength, rel=0.02)
+    torch.testing.assert_close(found.solution().weights, again.solution().weights, atol=0.02, rtol=0)
 
 
 def test_the_middle_of_positive_numbers_is_that_of_their_logs() -> None:

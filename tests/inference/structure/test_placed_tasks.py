@@ -14,6 +14,7 @@ from helpers.known_sharing import Given, matrix_of
 from vmtl.inference.structure import placed_tasks
 from vmtl.inference.structure.placed_tasks import PlacedTasks
 from vmtl.inference.structure.positions.task_positions import TaskPositions
+from vmtl.inference.structure.readings.partition_prior import THETA, log_partition_prior
 
 #: Four tasks on a line: as they lie, one apart, in two groups (of the last task nobody knows for sure), in three.
 POINTS = torch.tensor([[0.0], [1.0], [3.0], [2.0]], dtype=torch.float64)
@@ -62,37 +63,32 @@ def test_the_belief_is_what_b_was_made_of() -> None:
     torch.testing.assert_close(plain.belief(Given()).correlations(near), by_groups)
 
 
-def test_the_probability_of_groups_is_changed_alone() -> None:
-    assert PLACED.grouped() == pytest.approx(0.5)
-    assert replace(PLACED, member=None, gap=None).grouped() == 0
-    for probability in (0.0, 0.25, 1.0):
-        changed = PLACED.with_grouped(probability)
-        assert changed.grouped() == pytest.approx(probability)
-        parts = torch.tensor([0.4 * (1 - probability), 0.6 * (1 - probability), 0.8 * probability, 0.2 * probability])
-        torch.testing.assert_close(changed.share, parts.double())
-    table = sum(p * matrix_of(PLACED.with_grouped(one).at(0.8, 0.3)) for p, one in ((0.75, 0.0), (0.25, 1.0)))
-    torch.testing.assert_close(matrix_of(PLACED.with_grouped(0.25).at(0.8, 0.3)), table)
+def test_each_reading_stands_alone_with_its_price() -> None:
+    """What is not too improbable, and always the first; o costs what it did, groups what the law of partitions says."""
+    tasks = torch.arange(4)
+    for share, kept in (([0.2, 0.3, 0.4, 0.1], [0, 1, 2, 3]), ([0.0, 0.9999, 0.0001, 0.0], [0, 1])):
+        placed = replace(PLACED, share=torch.tensor(share).double(), price=torch.tensor([0.0, 2.5, 0.1, 0.0]).double())
+        found = placed.readings(tasks)
+        assert [int(one.share.argmax()) for one, _ in found] == kept
+        assert all(sorted(one.share.tolist()) == [0, 0, 0, 1] for one, _ in found)
+        costs = placed.price - log_partition_prior(MEMBER)
+        assert [price for _, price in found] == pytest.approx(costs[kept].tolist())
+    assert found[0][1] == 0
 
 
-def test_what_is_as_good_as_impossible_can_be_asked_for() -> None:
-    """Hundreds of tasks may be so sure that the other readings round to nothing."""
-    sure = replace(PLACED, share=torch.tensor([0.0, 0.0, 1.0, 0.0]).double())
-    for probability in (0.0, 0.3):
-        changed = sure.with_grouped(probability)
-        assert changed.grouped() == pytest.approx(probability)
-        torch.testing.assert_close(changed.share[:2], torch.full((2,), (1 - probability) / 2).double())
+def test_a_reading_costs_what_it_says_of_the_tasks_that_are_asked_for() -> None:
+    some = torch.tensor([0, 2])  # in the third reading of one group, in the fourth of two
+    prices = [price for _, price in PLACED.readings(some)]
+    assert prices == pytest.approx([0.0, 0.0, 0.0, -math.log(THETA)])
 
 
-def test_groups_cost_what_looking_for_them_told() -> None:
-    """Of sure tasks a fair part of all ways to deal them, of the others as much as is known; odds for a group more."""
-    two = 3 * math.log(2) + 0.3 * math.log(0.3 / 0.5) + 0.7 * math.log(0.7 / 0.5) - math.log(2) + math.log(9)
-    three = 4 * math.log(3) - math.log(6) + 2 * math.log(9)
-    assert PLACED.group_price(torch.arange(4)) == pytest.approx(0.8 * two + 0.2 * three)
-    some = torch.tensor([0, 2])
-    expected = 0.8 * (2 * math.log(2) - math.log(2) + math.log(9)) + 0.2 * (
-        2 * math.log(3) - math.log(6) + 2 * math.log(9)
-    )
-    assert PLACED.group_price(some) == pytest.approx(expected)
+def test_what_was_judged_has_new_probabilities() -> None:
+    placed = replace(PLACED, share=torch.tensor([0.0, 0.9999, 0.0001, 0.0]).double())
+    judged = placed.judged(torch.tensor([0.3, 0.7]).double())
+    assert judged.share.tolist() == pytest.approx([0.3, 0.7, 0.0, 0.0])
+    alone = [matrix_of(one.at(0.8, 0.3)) for one, _ in placed.readings(torch.arange(4))]
+    table = 0.3 * alone[0] + 0.7 * alone[1]
+    torch.testing.assert_close(matrix_of(judged.at(0.8, 0.3)), table, atol=1e-6, rtol=0)
 
 
 def test_in_a_draw_every_task_is_of_one_group() -> None:

@@ -21,6 +21,8 @@ from vmtl._utils.minimise import minimise
 MAX_COST, MAX_BLOCKS = 1e9, 2e7
 #: A typical curvature p (1 - p) of the softmax, by which the search for the mode is preconditioned.
 CURVATURE = 0.05
+#: A probability that is smaller counts as this one where it is divided by.
+LEAST_PROBABILITY = 1e-20
 #: Newton steps at most, the gain in nats below which they end, and steps to a multiple of where they begin.
 NEWTON_STEPS, NEWTON_GAIN, MULTIPLE_STEPS = 50, 1e-3, 4
 
@@ -172,6 +174,23 @@ def left_out_log_likelihood(kernel: Tensor, mode: Mode, label: Tensor, weight: T
     return float(-weight @ F.cross_entropy(left_out, label, reduction="none"))
 
 
+def evidence_and_left_out(kernel: Tensor, mode: Mode, label: Tensor, weight: Tensor) -> tuple[float, float]:
+    """The log evidence with the curvature of the softmax, and ``left_out_log_likelihood``, from the same factors.
+
+    log p(labels) = sum_n weight_n log softmax(f_n)_{y_n} - 1/2 sum_c a_c' f_c - 1/2 log |I + K W|
+
+    where W = the curvature of all logits (n C, n C). Where that is too costly, the evidence is ``log_evidence``.
+    """
+    p = mode.logits.softmax(-1)
+    if not _has_blocks(*p.shape):
+        return log_evidence(kernel, mode, label, weight), left_out_log_likelihood(kernel, mode, label, weight)
+    blocks, log_determinant = posterior_blocks(kernel, weight[:, None] * p)
+    left_out = mode.logits - _own_curvature_step(blocks, p, label, weight)
+    seen, unseen = (float(-weight @ F.cross_entropy(f, label, reduction="none")) for f in (mode.logits, left_out))
+    penalty = 0.5 * float((mode.solution * mode.logits).sum())
+    return seen - penalty - 0.5 * log_determinant, unseen
+
+
 def shared_curvature(p: Tensor, weight: Tensor) -> Tensor:
     """h = weight (1 - sum_c p_c^2) / (C - 1), what the softmax is curved by in an average direction: (n,)."""
     return (weight * (1 - p.square().sum(-1)) / max(1, p.shape[1] - 1)).clamp_min(1e-6)
@@ -186,15 +205,29 @@ def leave_one_out_logits(kernel: Tensor, logits: Tensor, p: Tensor, label: Tenso
     term, S the (C, C) block of the posterior covariance of its logits. Two classes share one curvature; where
     the blocks are too costly, more classes are taken to share one as well (``_shared_curvature_step``).
     """
-    n, n_classes = logits.shape
-    gradient = weight[:, None] * (F.one_hot(label, n_classes) - p)  # (n, C)
-    if n_classes == 2 or n_classes * float(n) ** 3 > MAX_COST or n * float(n_classes) ** 2 > MAX_BLOCKS:
-        return logits + _shared_curvature_step(kernel, gradient, p, weight)
-    block = posterior_blocks(kernel, weight[:, None] * p)  # (n, C, C)
+    if not _has_blocks(*logits.shape):
+        return logits + _shared_curvature_step(kernel, _gradient(p, label, weight), p, weight)
+    blocks, _ = posterior_blocks(kernel, weight[:, None] * p)
+    return logits - _own_curvature_step(blocks, p, label, weight)
+
+
+def _has_blocks(n: int, n_classes: int) -> bool:
+    """Whether every row has a block of its own: two classes need none, and they must be affordable."""
+    return n_classes > 2 and n_classes * float(n) ** 3 <= MAX_COST and n * float(n_classes) ** 2 <= MAX_BLOCKS
+
+
+def _gradient(p: Tensor, label: Tensor, weight: Tensor) -> Tensor:
+    """(n, C) g."""
+    return weight[:, None] * (F.one_hot(label, p.shape[1]) - p)
+
+
+def _own_curvature_step(block: Tensor, p: Tensor, label: Tensor, weight: Tensor) -> Tensor:
+    """(n, C) (I - S H)^-1 S g of the blocks S (n, C, C)."""
+    gradient = _gradient(p, label, weight)
     curvature = weight[:, None, None] * (torch.diag_embed(p) - p[:, :, None] * p[:, None, :])
-    eye = torch.eye(n_classes, dtype=kernel.dtype)
-    without = (eye - block @ curvature).numpy()  # torch's LU of many matrices fails on threads, see inverse()
-    return logits - torch.from_numpy(np.linalg.solve(without, (block @ gradient[..., None]).numpy()))[..., 0]
+    without = (torch.eye(p.shape[1], dtype=p.dtype) - block @ curvature).numpy()
+    # torch's LU of many matrices fails on threads, see inverse()
+    return torch.from_numpy(np.linalg.solve(without, (block @ gradient[..., None]).numpy()))[..., 0]
 
 
 def _shared_curvature_step(kernel: Tensor, gradient: Tensor, p: Tensor, weight: Tensor) -> Tensor:
@@ -209,23 +242,38 @@ def _shared_curvature_step(kernel: Tensor, gradient: Tensor, p: Tensor, weight: 
     return gradient * ((1 - 1 / diagonal) / shared)[:, None]
 
 
-def posterior_blocks(kernel: Tensor, d: Tensor) -> Tensor:
-    """Covariance of the C logits of each row in the Laplace approximation, d = weight * p (n, C): (n, C, C).
+class PosteriorBlocks(NamedTuple):
+    """What Laplace's approximation says of the logits of each row, and of all together."""
 
-    With E_c = (K + diag(1 / d_c))^-1 and M = sum_c E_c (Rasmussen and Williams, 2006, section 3.5) it is
-    S_cc' = [c = c'] (K - K E_c K) + K E_c M^-1 E_c' K, of which only the diagonals are needed.
+    blocks: Tensor  # (n, C, C) covariance of the C logits of each row
+    log_determinant: float  # log |I + K W|
+
+
+def posterior_blocks(kernel: Tensor, d: Tensor) -> PosteriorBlocks:
+    """Laplace's approximation at d = weight * p (n, C).
+
+    With E_c = (K + diag(1 / d_c))^-1 and M = sum_c E_c (Rasmussen and Williams, 2006, section 3.5) the covariance is
+    S_cc' = [c = c'] (K - K E_c K) + K E_c M^-1 E_c' K, of which only the diagonals are needed, and
+
+        |I + K W| = |M| / prod_n weight_n  prod_c |I + d_c^1/2 K d_c^1/2|
+
+    E_c K = I - E_c / d_c, so that a class takes one inverse and no product of matrices.
     """
     n, n_classes = d.shape
-    eye = torch.eye(n, dtype=kernel.dtype)
-    total, through = torch.zeros_like(kernel), torch.empty(n_classes, n, n, dtype=kernel.dtype)
-    alone = torch.empty_like(d)  # (n, C) the diagonals of K - K E_c K
+    eye, d = torch.eye(n, dtype=kernel.dtype), d.clamp_min(LEAST_PROBABILITY)
+    total = torch.zeros_like(kernel)  # M
+    through = torch.empty(n, n_classes, n, dtype=kernel.dtype)  # E_c K
+    alone = torch.empty_like(d)  # (n, C) the diagonals of K - K E_c K = K (I - E_c K)
+    log_determinant = -float(d.sum(-1).log().sum())
     for c, root in enumerate(d.sqrt().T):
         factor = cholesky(eye + root[:, None] * kernel * root)
-        left = torch.linalg.solve_triangular(factor, torch.diag(root), upper=False)  # E_c = left' left
-        half = left @ kernel
-        alone[:, c] = kernel.diagonal() - half.square().sum(0)
-        total += left.T @ left
-        through[c] = left.T @ half  # E_c K
-    slack = 1e-12 * total.diagonal().mean() * eye
-    mixed = torch.linalg.solve_triangular(cholesky(total + slack), through, upper=False)  # (C, n, n)
-    return torch.einsum("cmn,dmn->ncd", mixed, mixed) + torch.diag_embed(alone)
+        log_determinant += 2 * float(factor.diagonal().log().sum())
+        left = torch.cholesky_inverse(factor).mul_(root[:, None])  # E_c d_c^-1/2
+        total.addcmul_(left, root)
+        through[:, c] = eye - left.div_(root)
+        alone[:, c] = kernel.diagonal() - (kernel * through[:, c].T).sum(1)
+    factor = cholesky(total + 1e-12 * total.diagonal().mean() * eye)
+    log_determinant += 2 * float(factor.diagonal().log().sum())
+    mixed = torch.linalg.solve_triangular(factor, through.flatten(1), upper=False).view_as(through)
+    blocks = torch.einsum("mcn,mdn->ncd", mixed, mixed) + torch.diag_embed(alone)
+    return PosteriorBlocks(blocks, log_determinant)

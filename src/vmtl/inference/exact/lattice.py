@@ -24,16 +24,36 @@ Point = TypeVar("Point")
 Evaluate = Callable[[Place, Point | None], Point]
 
 
-def explore(begin: Place, free: Place, evaluate: Evaluate[Point], log_density: Callable[[Point], float]) -> list[Point]:
-    """Points of the lattice about the best one: first uphill along one number after the other, then outwards, always
-    the neighbours of the best point whose are not known yet.
+def climb(
+    begin: Place, free: Place, evaluate: Evaluate[Point], log_density: Callable[[Point], float]
+) -> dict[Place, Point]:
+    """The points of a walk uphill from ``begin``: along each number that is ``free`` as long as it pays, until none
+    does."""
+    points = {begin: evaluate(begin, None)}
+    at, before, axes = begin, None, _axes(free)
+    while at != before and len(points) < MAX_POINTS:
+        before = at
+        for axis, step in product(axes, (1, -1)):
+            while len(points) < MAX_POINTS:
+                place = _neighbour(at, axis, step)
+                if place not in points:
+                    points[place] = evaluate(place, points[at])
+                if log_density(points[place]) <= log_density(points[at]):
+                    break
+                at = place
+    return points
+
+
+def explore(
+    begin: Place, free: Place, evaluate: Evaluate[Point], log_density: Callable[[Point], float]
+) -> dict[Place, Point]:
+    """Points of the lattice about the best one: first uphill, then outwards, always the neighbours of the best point
+    whose are not known yet.
 
     It ends when every point within ``DEPTH`` of the best has its neighbours, or at ``MAX_POINTS``; ``free`` is 1 for
     the numbers that matter.
     """
-    points, closed = {begin: evaluate(begin, None)}, set()
-    axes = [axis for axis, may in enumerate(free) if may]
-    _climb(begin, axes, evaluate, log_density, points)
+    points, closed, axes = climb(begin, free, evaluate, log_density), set(), _axes(free)
     while len(points) < MAX_POINTS:
         density = {place: log_density(point) for place, point in points.items()}
         least = max(density.values()) - DEPTH
@@ -46,28 +66,11 @@ def explore(begin: Place, free: Place, evaluate: Evaluate[Point], log_density: C
             place = _neighbour(centre, axis, step)
             if place not in points:
                 points[place] = evaluate(place, points[centre])
-    return list(points.values())
+    return points
 
 
-def _climb(
-    begin: Place,
-    axes: list[int],
-    evaluate: Evaluate[Point],
-    log_density: Callable[[Point], float],
-    points: dict[Place, Point],
-) -> None:
-    """Add the points of a walk uphill: along each number as long as it pays, until no number pays."""
-    at, before = begin, None
-    while at != before and len(points) < MAX_POINTS:
-        before = at
-        for axis, step in product(axes, (1, -1)):
-            while len(points) < MAX_POINTS:
-                place = _neighbour(at, axis, step)
-                if place not in points:
-                    points[place] = evaluate(place, points[at])
-                if log_density(points[place]) <= log_density(points[at]):
-                    break
-                at = place
+def _axes(free: Place) -> list[int]:
+    return [axis for axis, may in enumerate(free) if may]
 
 
 def _neighbour(place: Place, axis: int, step: int) -> Place:

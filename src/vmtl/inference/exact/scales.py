@@ -17,19 +17,18 @@ such as counts that are mostly 0, it can find a noise that is far too small, and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from vmtl._utils.cholesky import cholesky
 from vmtl.data.rows import Rows
-from vmtl.inference.exact.laplace import left_out_log_likelihood, log_evidence, posterior_mode
-from vmtl.inference.exact.lattice import Place, explore
+from vmtl.inference.exact.lattice import Place, climb, explore
 from vmtl.inference.exact.output_prior import SHARED_LEVEL, Dual, OutputPrior
 from vmtl.inference.exact.posterior import Solution
+from vmtl.inference.exact.scale_point import ClassifierPoints, RegressionPoints, ScalePoint
 from vmtl.inference.structure.covariance import TaskCovariance
 from vmtl.inference.structure.structure_posterior import StructurePosterior
 
@@ -58,27 +57,13 @@ EVEN_NOISE_ODDS = 9.0
 
 
 @dataclass(frozen=True)
-class ScalePoint:
-    """One prior of the outputs with what the rows say under it."""
-
-    prior: OutputPrior
-    strength: float  # m
-    decay: float  # gamma
-    noise: float  # deviation of a regression's noise; 1 of a classifier
-    log_density: float  # log evidence + log belief
-    log_accuracy: float  # the same by the squared errors of left-out rows; of a regression
-    solution: Tensor  # (n, C) a = K^-1 f
-    residuals: Tensor | None  # (n,) leave-one-out errors of a regression
-
-
-@dataclass(frozen=True)
 class ScalePosterior:
     """The points that the rows leave probable, with their probabilities."""
 
     dual: Dual
     points: list[ScalePoint]
     probability: Tensor  # (P,)
-    log_evidence: float = 0.0  # of all points together, up to a constant that the rows share
+    log_evidence: float = 0.0  # a bound of it by all points together, up to a constant that the rows share
 
     def mean(self, number: Callable[[ScalePoint], float]) -> float:
         """The expectation of a positive number: exp of the mean of its log."""
@@ -106,10 +91,14 @@ class ScalePosterior:
         best = int(self.probability.argmax())
         return replace(self, points=[self.points[best]], probability=torch.ones(1, dtype=torch.float64))
 
-    def join(self, other: ScalePosterior, part: float) -> ScalePosterior:
-        """The average with ``part`` of another posterior."""
-        probability = torch.cat([(1 - part) * self.probability, part * other.probability])
-        return replace(self, points=self.points + other.points, probability=probability)
+    @classmethod
+    def average(cls, posteriors: Sequence[ScalePosterior], share: Tensor) -> ScalePosterior:
+        """All points of ``posteriors`` of the same rows, each posterior with its ``share`` (R,) of the probability."""
+        points = [point for one in posteriors for point in one.points]
+        probability = torch.cat([part * one.probability for part, one in zip(share, posteriors, strict=True)])
+        kept = (probability >= LEAST_PROBABILITY * probability.max()).nonzero().flatten()
+        probability = probability[kept] / probability[kept].sum()
+        return replace(posteriors[0], points=[points[i] for i in kept.tolist()], probability=probability)
 
     @property
     def noise(self) -> float:
@@ -139,7 +128,8 @@ class ScalePosterior:
         z = float(gain.sum() / (gain - gain.mean()).square().sum().sqrt().clamp_min(1e-300))
         if z <= 0:
             return self
-        return self.join(by_errors, 1 / (1 + EVEN_NOISE_ODDS * math.exp(-0.5 * z**2)))
+        part = 1 / (1 + EVEN_NOISE_ODDS * math.exp(-0.5 * z**2))
+        return ScalePosterior.average([self, by_errors], torch.tensor([1 - part, part], dtype=torch.float64))
 
     def solution(self) -> Solution:
         """The average of the points' solutions."""
@@ -149,56 +139,99 @@ class ScalePosterior:
         return Solution(weights, torch.stack(residuals).sum(0) if residuals else None)
 
 
+class ScaleSearch:
+    """The numbers given who is like whom; what was looked at once is known.
+
+    Parameters
+    ----------
+    rows : Rows
+        The feature rows that are looked at.
+    structure : StructurePosterior
+        Who is like whom.
+    unit : float
+        Deviation of w . z, which the features have.
+    """
+
+    def __init__(self, rows: Rows, structure: StructurePosterior, unit: float) -> None:
+        self.rows, self.structure, self.unit = rows, structure, unit
+        self.dual, self.belief = Dual.of(rows), belief_of(rows)
+        self._weigh = ClassifierPoints(self.dual) if rows.is_classification else RegressionPoints(self.dual)
+        self.shares = structure.at(1.0, 0.0).correlation > 0
+        self.alone = not self.shares and self.dual.n_tasks > 1  # then levels are nobody else's business, too
+        level = 0 if self.alone or self.dual.n_tasks == 1 else 1
+        self.free = Place(1, level, 1 if self.shares else 0, 1 if structure.is_placed else 0)
+        self._known: dict[Place, ScalePoint] = {}
+
+    def place_of(self, scale: float) -> Place:
+        """Where s = ``scale`` and all else is as believed."""
+        far = round((math.log(scale) - self.belief.centre[0]) / STEP[0])
+        return Place(min(max(far, -FARTHEST), FARTHEST), 0, 0, 0)
+
+    def climb(self, begin: Place, *, sharing_alone: bool = False) -> tuple[Place, ScalePoint]:
+        """The best place uphill from ``begin``, and its point; with the s and tau of ``begin`` if only m and gamma may
+        change."""
+        density = self._density
+        free = self.free._replace(scale=0, level=0) if sharing_alone else self.free
+        points = climb(begin, free, self._evaluate, density)
+        return max(points.items(), key=lambda found: density(found[1]))
+
+    def posterior(self, begin: Place) -> ScalePosterior:
+        """All that the rows leave probable, found from ``begin`` on."""
+        found = self._explore(begin, self._density)
+        if self.rows.is_classification:
+            return found
+        return found.hedged(self._explore(begin, _log_left_out))
+
+    @property
+    def _density(self) -> Callable[[ScalePoint], float]:
+        """By what points are weighed."""
+        return _log_left_out if self.rows.n_classes > 2 else _log_joint
+
+    def _explore(self, begin: Place, density: Callable[[ScalePoint], float]) -> ScalePosterior:
+        return _weigh_points(self.dual, list(explore(begin, self.free, self._evaluate, density).values()), density)
+
+    def _evaluate(self, place: Place, near: ScalePoint | None) -> ScalePoint:
+        if place not in self._known:
+            self._known[place] = self._look(place, near)
+        return self._known[place]
+
+    def _look(self, place: Place, near: ScalePoint | None) -> ScalePoint:
+        centre, deviation = self.belief
+        numbers = [c + step * i for c, step, i in zip(centre, STEP, place, strict=True)]
+        strength = 1 / (1 + math.exp(-numbers[2])) if self.shares else 1.0
+        levels = (SHARED_LEVEL, NOTHING) if self.alone else (math.exp(numbers[1]), SHARED_LEVEL)
+        decay = math.exp(numbers[3])
+        prior = OutputPrior(self.structure.at(strength, decay), math.exp(numbers[0]) / self.unit, *levels)
+        surprise = sum((step * i / d) ** 2 for step, i, d in zip(STEP, place, deviation, strict=True))
+        return self._weigh(prior, (strength, decay), 0.5 * surprise, near)
+
+
 def infer_scales(rows: Rows, structure: StructurePosterior, unit: float, start: float) -> ScalePosterior:
     """The posterior of the numbers, given who is like whom.
 
     unit : deviation of w . z, which the features have; start : s to begin at.
     """
-    dual, belief = Dual.of(rows), belief_of(rows)
-    weigh = _Classifier(dual) if rows.is_classification else _Regression(dual)
-    shares = structure.at(1.0, 0.0).correlation > 0
-    alone = not shares and dual.n_tasks > 1  # then levels are nobody else's business, too
-
-    known: dict[Place, ScalePoint] = {}
-
-    def evaluate(place: Place, near: ScalePoint | None) -> ScalePoint:
-        if place not in known:
-            known[place] = look(place, near)
-        return known[place]
-
-    def look(place: Place, near: ScalePoint | None) -> ScalePoint:
-        numbers = [c + step * i for c, step, i in zip(belief.centre, STEP, place, strict=True)]
-        strength = 1 / (1 + math.exp(-numbers[2])) if shares else 1.0
-        levels = (SHARED_LEVEL, NOTHING) if alone else (math.exp(numbers[1]), SHARED_LEVEL)
-        decay = math.exp(numbers[3])
-        prior = OutputPrior(structure.at(strength, decay), math.exp(numbers[0]) / unit, *levels)
-        surprise = sum((step * i / d) ** 2 for step, i, d in zip(STEP, place, belief.deviation, strict=True))
-        return weigh(prior, (strength, decay), 0.5 * surprise, near)
-
-    free = Place(1, 0 if alone or dual.n_tasks == 1 else 1, 1 if shares else 0, 1 if structure.is_placed else 0)
-    far = round((math.log(start) - belief.centre[0]) / STEP[0])
-    begin = Place(min(max(far, -FARTHEST), FARTHEST), 0, 0, 0)
-    by_evidence = _weigh_points(dual, explore(begin, free, evaluate, _log_density), _log_density)
-    if rows.is_classification:
-        return by_evidence
-    return by_evidence.hedged(_weigh_points(dual, explore(begin, free, evaluate, _log_accuracy), _log_accuracy))
+    search = ScaleSearch(rows, structure, unit)
+    return search.posterior(search.place_of(start))
 
 
-def _log_density(point: ScalePoint) -> float:
-    return point.log_density
+def _log_joint(point: ScalePoint) -> float:
+    return point.log_joint
 
 
-def _log_accuracy(point: ScalePoint) -> float:
-    return point.log_accuracy
+def _log_left_out(point: ScalePoint) -> float:
+    return point.log_left_out
 
 
 def _weigh_points(dual: Dual, points: list[ScalePoint], density: Callable[[ScalePoint], float]) -> ScalePosterior:
-    """The points that their ``density`` leaves probable."""
-    densities = torch.tensor([density(point) for point in points], dtype=torch.float64)
-    probability = densities.softmax(0)
+    """The points that their ``density`` leaves probable, with the bound sum_p q_p (log joint_p - log q_p) of the log
+    evidence by these probabilities q; it is the log of the sum where they are those of the joint density."""
+    probability = torch.tensor([density(point) for point in points], dtype=torch.float64).softmax(0)
+    joint = torch.tensor([point.log_joint for point in points], dtype=torch.float64)
+    bound = float(probability @ joint + torch.special.entr(probability).sum())
     kept = (probability >= LEAST_PROBABILITY * probability.max()).nonzero().flatten().tolist()
     probability = probability[kept] / probability[kept].sum()
-    return ScalePosterior(dual, [points[i] for i in kept], probability, float(densities.logsumexp(0)))
+    return ScalePosterior(dual, [points[i] for i in kept], probability, bound)
 
 
 def belief_of(rows: Rows) -> ScaleBelief:
@@ -206,57 +239,3 @@ def belief_of(rows: Rows) -> ScaleBelief:
     if not rows.is_classification:
         return TARGETS
     return TWO_CLASSES if rows.n_classes == 2 else MANY_CLASSES
-
-
-class _Classifier:
-    """How well a prior of the outputs explains labels: the evidence of two classes, left-out rows of more.
-
-    Laplace's evidence of many classes speaks for logits that are far too small.
-    """
-
-    def __init__(self, dual: Dual) -> None:
-        self.dual = dual
-
-    def __call__(
-        self, prior: OutputPrior, sharing: tuple[float, float], surprise: float, near: ScalePoint | None
-    ) -> ScalePoint:
-        dual, kernel = self.dual, prior.kernel(self.dual.gram, self.dual.task)
-        start = None if near is None else near.solution
-        mode = posterior_mode(kernel, dual.y, dual.n_classes, dual.weight, start)
-        explain = log_evidence if dual.n_classes == 2 else left_out_log_likelihood
-        value = explain(kernel, mode, dual.y, dual.weight)
-        return ScalePoint(prior, *sharing, 1.0, value - surprise, value - surprise, mode.solution, None)
-
-
-class _Regression:
-    """The evidence of targets, y ~ N(0, u^2 (K + 1 / weight)), at the unit u that suits them best."""
-
-    def __init__(self, dual: Dual) -> None:
-        self.dual = dual
-        self.unit = float(dual.weight.square().sum() / dual.weight.sum())
-
-    def __call__(
-        self, prior: OutputPrior, sharing: tuple[float, float], surprise: float, near: ScalePoint | None
-    ) -> ScalePoint:
-        dual, y = self.dual, self.dual.y.double()
-        weight = dual.weight / self.unit
-        covariance = prior.kernel(dual.gram, dual.task)
-        covariance.diagonal().add_(1 / weight)
-        factor = cholesky(covariance)
-        inverse = torch.cholesky_inverse(factor)
-        solution, count = inverse @ y, weight.sum()
-        square = float((y @ solution / count).clamp_min(1e-12))
-        evidence = -0.5 * float(count) * math.log(square) - float(factor.diagonal().log().sum())
-        residuals = solution / inverse.diagonal()
-        error = float((weight @ residuals.square() / count).clamp_min(1e-12))
-        u = square**0.5
-        scaled_prior = OutputPrior(prior.covariance, u * prior.scale, u * prior.task_level, u * prior.shared_level)
-        return ScalePoint(
-            scaled_prior,
-            *sharing,
-            u * self.unit**0.5,
-            evidence - surprise,
-            -0.5 * float(count) * math.log(error) - surprise,
-            solution[:, None] / square,
-            dual.to_all_rows(residuals),
-        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -10,13 +12,13 @@ from torch import Tensor
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
 from vmtl.inference.exact.iterative import solve_iteratively
+from vmtl.inference.exact.lattice import Place
 from vmtl.inference.exact.output_prior import OutputPrior
 from vmtl.inference.exact.posterior import Solution, solve_classifier, solve_regression
-from vmtl.inference.exact.scales import ScalePosterior, infer_scales
+from vmtl.inference.exact.scales import ScalePosterior, ScaleSearch, infer_scales
 from vmtl.inference.features.kernel_selection import KernelSelection
 from vmtl.inference.structure.covariance import TaskCovariance
 from vmtl.inference.structure.known_tasks import StructureBelief
-from vmtl.inference.structure.placed_tasks import PlacedTasks
 from vmtl.inference.structure.structure_posterior import (
     KnownCovariance,
     Relatedness,
@@ -27,8 +29,8 @@ from vmtl.model.mixing import TaskStructure
 
 #: Most rows on which scales are inferred, for two classes or a regression; for more classes, rows cubed times classes.
 SCALE_ROWS, MAX_CUBE = 700, 1.5e8
-#: Groups that are less probable than this by least squares are not judged.
-LEAST_GROUPED = 0.01
+#: Nats by which a reading may be less probable than another at the best scales of both and still be looked at closer.
+HOPELESS = 3.0
 #: Most rows with a table of all pairs, and rows squared times classes of more than two.
 MAX_DUAL_ROWS, MAX_LOGITS = 2000, 2e7
 
@@ -64,10 +66,7 @@ def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, s
     """The prior of the weights of the feature rows: its structure, then its scales."""
     structure = infer_structure(rows, relatedness, seed)
     some = some_rows(structure, rows, seed)
-    if isinstance(structure, PlacedTasks) and rows.n_classes <= 2 and structure.grouped() > LEAST_GROUPED:
-        structure, scales = judge_groups(structure, some, kernel)
-    else:
-        scales = infer_scales_under(structure, some, kernel)
+    structure, scales = judge_readings(structure, some, kernel)
     if relatedness == "most probable":
         structure, scales = structure.most_probable(), scales.most_probable()
     return exact_prior(structure, scales, kernel, seed)
@@ -76,7 +75,8 @@ def infer_prior(rows: Rows, kernel: KernelSelection, relatedness: Relatedness, s
 def infer_prior_under(covariance: TaskCovariance, rows: Rows, kernel: KernelSelection, seed: int) -> ExactPrior:
     """The same where B = ``covariance`` is known but for its strength."""
     structure = KnownCovariance(covariance)
-    scales = infer_scales_under(structure, some_rows(structure, rows, seed), kernel)
+    some = some_rows(structure, rows, seed)
+    scales = infer_scales(some, structure, kernel.feature_scale, first_scale(some, kernel))
     return exact_prior(structure, scales, kernel, seed)
 
 
@@ -87,26 +87,43 @@ def some_rows(structure: StructurePosterior, rows: Rows, seed: int) -> Rows:
     return rows.take(subsample_rows(rows, limit, seed, structure.turns))
 
 
-def infer_scales_under(structure: StructurePosterior, some: Rows, kernel: KernelSelection) -> ScalePosterior:
-    """The scales given who is like whom."""
+def first_scale(some: Rows, kernel: KernelSelection) -> float:
+    """s at which the search for the scales begins."""
     # the kernel's noise is that of a row of weight 1, the scales' that of a row that counts as one
-    start = kernel.signal_to_noise * (1.0 if some.is_classification else some.unit**0.5)
-    return infer_scales(some, structure, kernel.feature_scale, start)
+    return kernel.signal_to_noise * (1.0 if some.is_classification else some.unit**0.5)
 
 
-def judge_groups(structure: PlacedTasks, some: Rows, kernel: KernelSelection) -> tuple[PlacedTasks, ScalePosterior]:
-    """Whether tasks fall into groups, and the scales: the evidence of least squares proposes, the model's own decides.
+def judge_readings(
+    structure: StructurePosterior, some: Rows, kernel: KernelSelection
+) -> tuple[StructurePosterior, ScalePosterior]:
+    """Which reading of the tasks is how probable, and the scales: least squares proposes, the model itself decides.
 
-    Least squares takes a rare class for a large error, and a few of them for a rule of their own. So the evidence of
-    the labels, scales averaged over, is compared with the groups that were found and without them; what it cost to find
-    these is the same as before (``PlacedTasks.group_price``).
+    Least squares takes a rare class for a large error, and a few of them for a rule of their own. So what counts is the
+    evidence of the model under each reading, scales averaged over, less what the reading costs
+    (``StructurePosterior.readings``). Readings differ in how tasks share, so that m and gamma tell which of them are
+    hopeless; these are not looked at any closer.
     """
-    without, within = (structure.with_grouped(probability) for probability in (0.0, 1.0))
-    scales, grouped = (infer_scales_under(one, some, kernel) for one in (without, within))
-    price = structure.group_price(some.task.unique())
-    odds = torch.tensor(grouped.log_evidence - scales.log_evidence - price, dtype=torch.float64)
-    probability = float(odds.sigmoid())
-    return structure.with_grouped(probability), scales.join(grouped, probability)
+    readings, prices = zip(*structure.readings(some.task.unique()), strict=True)
+    searches = [ScaleSearch(some, reading, kernel.feature_scale) for reading in readings]
+    peaks, worth = _climb(searches, prices, searches[0].place_of(first_scale(some, kernel)))
+    hopeful = (worth >= worth.max() - HOPELESS).nonzero().flatten().tolist()
+    scales = [searches[number].posterior(peaks[number]) for number in hopeful]
+    worth.fill_(-math.inf)
+    for number, found in zip(hopeful, scales, strict=True):
+        worth[number] = found.log_evidence - prices[number]
+    share = worth.softmax(0)
+    return structure.judged(share), ScalePosterior.average(scales, share[hopeful])
+
+
+def _climb(searches: list[ScaleSearch], prices: Sequence[float], begin: Place) -> tuple[list[Place], Tensor]:
+    """The best place of the first reading, of the others at the same s and tau, and what these are worth (R,)."""
+    peaks, worth = [], torch.full((len(searches),), -math.inf, dtype=torch.float64)
+    for number, (search, price) in enumerate(zip(searches, prices, strict=True)):
+        place, point = search.climb(begin, sharing_alone=number > 0)
+        peaks.append(place)
+        worth[number] = point.log_joint - price
+        begin = peaks[int(worth.argmax())]
+    return peaks, worth
 
 
 def exact_prior(

@@ -22,13 +22,13 @@ from vmtl.inference.structure.covariance import MAX_DENSE, DenseCovariance, Task
 from vmtl.inference.structure.known_tasks import StructureBelief
 from vmtl.inference.structure.mixing_weights import conditional, resemblance, structure_of
 from vmtl.inference.structure.positions.task_positions import TaskPositions
-from vmtl.inference.structure.readings.groups import ODDS
+from vmtl.inference.structure.readings.partition_prior import log_partition_prior
 from vmtl.inference.structure.readings.standing_apart import CENTRE
 from vmtl.inference.structure.smooth_kernel import placed_covariance
 from vmtl.model.mixing import TaskStructure
 
-#: A probability that rounds to 0 is this one, so that it can be told what would follow.
-LEAST_SHARE = 1e-300
+#: Readings that are less probable by least squares than this part of the most probable one are not judged.
+LEAST_SHARE = 3e-4
 #: Quantiles of the draws between which an interval lies: 90 % of them.
 INTERVAL = (0.05, 0.95)
 
@@ -57,6 +57,7 @@ class PlacedTasks:
     unit: float = math.exp(CENTRE[0])  # e, in units of which o_t is believed to be
     member: Tensor | None = None  # (R, T, G) how likely a task is of which group, in each reading; None: no groups
     gap: Tensor | None = None  # (R,) D
+    price: Tensor | None = None  # (R,) nats that o costs
 
     @property
     def is_placed(self) -> bool:
@@ -65,31 +66,24 @@ class PlacedTasks:
     def most_probable(self) -> PlacedTasks:
         return replace(self, share=F.one_hot(self.share.argmax(), len(self.share)).double())
 
-    def grouped(self) -> float:
-        """How probable it is that tasks fall into groups."""
-        return 0.0 if self.gap is None else float(self.share[self.gap > 0].sum())
+    @property
+    def _worth_judging(self) -> Tensor:
+        """(J,) numbers of the readings that are judged: the first, as the tasks lie, and what is not too improbable."""
+        return (
+            ((self.share >= LEAST_SHARE * self.share.max()) | (torch.arange(len(self.share)) == 0)).nonzero().flatten()
+        )
 
-    def with_grouped(self, probability: float) -> PlacedTasks:
-        """The same with another probability that tasks fall into groups."""
-        assert self.gap is not None
-        in_groups, share = self.gap > 0, self.share.clamp_min(LEAST_SHARE)
-        share[in_groups] *= probability / share[in_groups].sum()
-        share[~in_groups] *= (1 - probability) / share[~in_groups].sum()
-        return replace(self, share=share)
+    def readings(self, tasks: Tensor) -> list[tuple[PlacedTasks, float]]:
+        price = torch.zeros_like(self.share) if self.price is None else self.price
+        if self.member is not None:
+            price = price - log_partition_prior(self.member[:, tasks])
+        return [
+            (replace(self, share=F.one_hot(number, len(self.share)).double()), float(price[number]))
+            for number in self._worth_judging
+        ]
 
-    def group_price(self, tasks: Tensor) -> float:
-        """Nats that the groups of ``tasks`` (K,) cost, beside no groups, before their rows are looked at.
-
-        Each task is as likely in any of the G groups, which have no names, and one group more has odds of 1 to 9; what
-        is known of a task's group was found by looking. The average of the readings with groups.
-        """
-        assert self.member is not None
-        assert self.gap is not None
-        member, share = self.member[self.gap > 0][:, tasks], self.share[self.gap > 0]
-        n_groups = (self.member[self.gap > 0].sum(1) > 0).sum(1).double()  # (R,) G
-        told = torch.special.xlogy(member, member).sum((1, 2)) + len(tasks) * n_groups.log()
-        price = told - torch.lgamma(n_groups + 1) + (n_groups - 1) * math.log(ODDS)
-        return float(share @ price / share.sum())
+    def judged(self, share: Tensor) -> PlacedTasks:
+        return replace(self, share=torch.zeros_like(self.share).index_copy(0, self._worth_judging, share))
 
     @cached_property
     def _likeness(self) -> Tensor:

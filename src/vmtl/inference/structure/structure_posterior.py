@@ -19,6 +19,7 @@ model itself decides on them (``vmtl.inference.exact.scales``).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -65,6 +66,13 @@ class StructurePosterior(Protocol):
     def most_probable(self) -> StructurePosterior:
         """The most probable reading alone."""
 
+    def readings(self, tasks: Tensor) -> Sequence[tuple[StructurePosterior, float]]:
+        """The readings that are worth a judgement, each alone, and the nats that each costs by what it says of
+        ``tasks`` (K,) before their rows are looked at."""
+
+    def judged(self, share: Tensor) -> StructurePosterior:
+        """The same with other probabilities of the ``readings`` (R,)."""
+
     def belief(self, sharing: Sharing) -> StructureBelief | None:
         """What the correlations of a further task follow from; None where tasks have no positions."""
 
@@ -92,6 +100,12 @@ class KnownCovariance:
     def most_probable(self) -> KnownCovariance:
         return self
 
+    def readings(self, tasks: Tensor) -> list[tuple[KnownCovariance, float]]:
+        return [(self, 0.0)]
+
+    def judged(self, share: Tensor) -> KnownCovariance:
+        return self
+
     def belief(self, sharing: Sharing) -> None:
         return None
 
@@ -111,15 +125,16 @@ def infer_structure(rows: Rows, relatedness: Relatedness, seed: int) -> Structur
     turns = pair_by_pair(positions.points, seed)
     some, known = _some_tasks(rows, seed, turns)
     targets, distances = Targets.of(some), positions.distances(known)
-    readings = list(read_structure(targets, distances))
-    unit = math.exp(float(readings[-1].numbers[0]))
-    readings += read_groups(targets, distances, tuple(readings))
+    together, some_apart = read_structure(targets, distances)
+    unit = math.exp(float(some_apart.numbers[0]))
+    readings = [together, *([some_apart] if some_apart.is_apart else []), *read_groups(targets, distances, together)]
     whole = read_whole(readings, some, known, _remaining_rows(rows, known, seed), positions.points)
     share = torch.tensor([reading.log_probability for reading in whole], dtype=torch.float64).softmax(0)
-    apart, gap = torch.stack([reading.apart for reading in whole]), share.new_tensor([reading.gap for reading in whole])
+    apart = torch.stack([reading.apart for reading in whole])
+    gap, price = (share.new_tensor([getattr(one, name) for one in whole]) for name in ("gap", "price"))
     n_groups = max(reading.member.shape[1] for reading in whole)
     member = torch.stack([F.pad(reading.member, (0, n_groups - reading.member.shape[1])) for reading in whole])
-    return PlacedTasks(positions, apart, share, turns, unit, member, gap)
+    return PlacedTasks(positions, apart, share, turns, unit, member, gap, price)
 
 
 def _some_tasks(rows: Rows, seed: int, turns: Tensor) -> tuple[Rows, Tensor]:

@@ -164,7 +164,7 @@ def test_rules_that_some_show_are_confirmed_and_followed(classes: int) -> None:
         some, others = parts(draw(truth, classes))
         targets, distances = Targets.of(some), torch.zeros(len(KNOWN), len(KNOWN)).double()
         readings = list(read_structure(targets, distances))
-        readings += read_groups(targets, distances, tuple(readings))
+        readings += read_groups(targets, distances, readings[0])
         whole = read_whole(readings, some, KNOWN, others, nowhere)
         best = max(whole, key=lambda reading: reading.log_probability)
         assert (best.gap > 0) == bool(truth.any())

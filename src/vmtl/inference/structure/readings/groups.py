@@ -6,19 +6,22 @@ of two tasks are correlated like
     B_ti = exp(-e_t - e_i - gamma |p_t - p_i|^2 - D [g_t != g_i])
 
 where g_t = the group of task t, one of G; D = the gap between groups. It is positive definite as a product of such
-matrices: the last factor is exp(-D) everywhere and 1 - exp(-D) more within groups.
+matrices: the last factor is exp(-D) everywhere and 1 - exp(-D) more within groups. A task whose labels are nobody
+else's is a group of its own.
 
 The groups are found by the slope of the evidence in B: its first eigenvectors tell which tasks want to be more alike
-than they are, then tasks move to where the evidence rises. Before any row is seen all ways to deal T tasks to G groups
-are alike, G^-T each, and one group more is believed in with odds of 1 to 9: what is found by looking at all ways is
-paid for. There are two groups or three, and more as long as one more is more probable. Every task has a level of its
-own here: tasks in which a class is frequent are no group. Each reading comes twice, on tasks as they lie and with
-those apart that stand apart (``readings``). Tasks that are too many to be looked at join later (``remaining_tasks``).
+than they are, then tasks move, or leave for a group of their own, as long as that is more probable. What is found by
+looking at all ways is paid for by the law that groups have before any row is seen (``partition_prior``). The search
+begins with one group and with several, of the tasks as they lie and of tasks without a place: what it ends at depends
+on where it begins, and which of these readings is right is for the model itself to judge
+(``vmtl.inference.exact.weight_prior``). Every task has a level of its own here: tasks in which a class is frequent are
+no group. Tasks that are too many to be looked at join later (``remaining_tasks``).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,31 +31,28 @@ from torch.nn import functional as F
 
 from vmtl._utils.minimise import minimise
 from vmtl.inference.structure.readings.evidence import Targets, log_evidence
+from vmtl.inference.structure.readings.partition_prior import join_log_odds, log_partition_prior
 from vmtl.inference.structure.readings.standing_apart import Groups, Reading, log_prior, task_covariance
 
-#: Fewest tasks that are dealt to groups, and most groups.
-LEAST_TASKS, MAX_GROUPS = 4, 8
-#: Odds, before any row is seen, against one group more.
-ODDS = 9.0
+#: Fewest tasks that are dealt to groups; how many groups are tried at least, and at most.
+LEAST_TASKS, FEW_GROUPS, MAX_GROUPS = 3, 5, 8
 #: Times that numbers are fitted to groups and groups to numbers; moves at most each time, steps of one search.
 ROUNDS, MOVES, STEPS = 2, 12, 10
 #: All tasks move that gain more than this part of the one that gains most, if that helps; else one of so many.
 MANY, SINGLES = 0.3, 3
 #: Nats below which nobody moves.
 LEAST_GAIN = 1e-3
-#: Nats by which groups may be less probable than none before more of them are not tried.
-HOPELESS = 15.0
-#: Standing apart by less than this is the same as not at all.
-LEAST_APART = 0.05
+#: Nats by which a guess may be less probable than no groups; of a worse one nothing comes, nor of more groups.
+HOPELESS = 25.0
+#: log gamma at which likeness hardly falls with distance.
+NOWHERE = -6.0
 
 
-def read_groups(targets: Targets, distances: Tensor, bases: tuple[Reading, ...]) -> list[Reading]:
-    """Groups on each of the ``bases``, as many as are not hopeless; none of too few tasks at squared ``distances``."""
+def read_groups(targets: Targets, distances: Tensor, base: Reading) -> list[Reading]:
+    """Groups of the tasks as they lie, as many as are not hopeless; none of too few tasks at squared ``distances``."""
     if len(distances) < LEAST_TASKS:
         return []
-    targets, (first, *others) = targets.with_own_levels(), bases
-    different = [base for base in others if float((base.apart - first.apart).abs().max()) > LEAST_APART]
-    return [found for base in (first, *different) for found in GroupSearch(targets, distances, base).find_all()]
+    return GroupSearch(targets.with_own_levels(), distances, base).find_all()
 
 
 def grouped_covariance(numbers: Tensor, apart: Tensor, distances: Tensor, group: Tensor, gap: Tensor) -> Tensor:
@@ -65,11 +65,20 @@ def grouped_covariance(numbers: Tensor, apart: Tensor, distances: Tensor, group:
 class _Grouping:
     """Groups with the numbers that suit them, and what the evidence says of them."""
 
-    group: Tensor  # (T,)
+    group: Tensor  # (T,) numbered from 0 on
     numbers: Tensor  # (3,) of the reading
     log_gap: Tensor  # ()
     value: float  # log evidence and log belief of the numbers
     slope: Tensor  # (T, T) of the evidence in B
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.group.max()) + 1
+
+    @property
+    def log_probability(self) -> float:
+        """With the belief about the groups, up to a constant."""
+        return self.value + float(log_partition_prior(F.one_hot(self.group).double()))
 
 
 def first_guess(pull: Tensor, n_groups: int) -> Tensor:
@@ -99,28 +108,62 @@ class GroupSearch:
     base: Reading
 
     def find_all(self) -> list[Reading]:
-        """Two groups and three, unless two are hopeless, and more while one more is more probable."""
-        found = [self.find(2)]
-        if found[0].log_probability < self.base.log_probability - HOPELESS:
-            return found
-        found.append(self.find(3))
-        most = min(MAX_GROUPS, len(self.distances))
-        while len(found) + 1 < most and found[-1].log_probability > found[-2].log_probability:
-            found.append(self.find(len(found) + 2))
-        return found
+        """What first guesses of one group and more become, of the tasks as they lie and of tasks without a place."""
+        guesses: set[tuple[int, ...]] = set()
+        found = [one for start in self.starts for one in self.find_from(start, guesses) if one.n_groups > 1]
+        found.sort(key=lambda one: one.log_probability)
+        best = {tuple(one.group.tolist()): one for one in found}  # of the same groups the most probable numbers
+        return [self.reading(one) for one in best.values()]
 
-    def find(self, n_groups: int) -> Reading:
-        """The tasks in so many groups."""
-        best = self.fit(replace(self.alone, group=first_guess(self.pull(self.alone), n_groups)))
-        for _ in range(ROUNDS):
-            moved = self.move(best, n_groups)
-            if torch.equal(moved.group, best.group):
+    @property
+    def starts(self) -> list[_Grouping]:
+        """All in one group; and the same where likeness does not fall with distance, unless nobody has a place.
+
+        What positions explain, if only in part, is no reason for a group any more: groups that would explain it better
+        are seen without them.
+        """
+        if not bool(self.distances.any()):
+            return [self.alone]
+        numbers = self.alone.numbers.clone()
+        numbers[2] = NOWHERE
+        return [self.alone, self.look(self.alone.group, numbers, self.alone.log_gap)]
+
+    def find_from(self, start: _Grouping, guesses: set[tuple[int, ...]]) -> Iterator[_Grouping]:
+        """What guesses of one group to ``FEW_GROUPS`` become, and of one more while that is better.
+
+        It ends where a guess is hopeless. What is in ``guesses`` was tried before, and is not again.
+        """
+        yield self.settle(start)
+        before, last = -math.inf, -math.inf
+        for n_groups in range(2, min(MAX_GROUPS, len(self.distances)) + 1):
+            if n_groups > FEW_GROUPS and not last > before:
                 break
-            best = self.fit(moved)
-        ways = len(self.distances) * math.log(n_groups) - math.lgamma(n_groups + 1)
-        gain = best.value - self.alone.value - ways - (n_groups - 1) * math.log(ODDS)
-        groups = Groups(best.group, float(best.log_gap.exp()), self.base, self.alone.numbers)
-        return Reading(best.numbers, self.base.apart, best.value, self.base.log_probability + gain, groups)
+            guess = in_order(first_guess(self.pull(start), n_groups))
+            name = tuple(guess.tolist())
+            if name in guesses:
+                continue
+            guesses.add(name)
+            guessed = self.fit(replace(start, group=guess))
+            if guessed.log_probability < self.alone.log_probability - HOPELESS:
+                break
+            found = self.settle(guessed)
+            before, last = last, found.log_probability
+            yield found
+
+    def settle(self, here: _Grouping) -> _Grouping:
+        """Where tasks go from here, and the numbers with them."""
+        for _ in range(ROUNDS):
+            moved = self.move(here)
+            if torch.equal(moved.group, here.group):
+                break
+            here = self.fit(moved)
+        return here
+
+    def reading(self, found: _Grouping) -> Reading:
+        """The tasks in these groups."""
+        gain = found.log_probability - self.alone.log_probability
+        groups = Groups(found.group, float(found.log_gap.exp()), self.base, self.alone.numbers)
+        return Reading(found.numbers, self.base.apart, found.value, self.base.log_probability + gain, groups=groups)
 
     @cached_property
     def alone(self) -> _Grouping:
@@ -158,20 +201,31 @@ class GroupSearch:
         gain = here.slope * without
         return (gain + gain.T).fill_diagonal_(0)
 
-    def move(self, here: _Grouping, n_groups: int) -> _Grouping:
-        """Tasks go where the evidence rises, the numbers staying as they are."""
+    def move(self, here: _Grouping) -> _Grouping:
+        """Tasks go where that is more probable, the numbers staying as they are."""
         for _ in range(MOVES):
-            member = F.one_hot(here.group, n_groups).double()
-            towards = self.pull(here) @ member * (1 - torch.exp(-here.log_gap.exp()))  # (T, G)
+            n_groups = here.n_groups
+            member = F.one_hot(here.group, n_groups + 1).double()  # nobody is of the last group yet
+            towards = self.pull(here) @ member * (1 - torch.exp(-here.log_gap.exp()))  # (T, G + 1)
+            towards += join_log_odds(here.group, n_groups)
+            if n_groups == MAX_GROUPS:
+                towards = towards[:, :-1]
             gain, to = (towards - towards.gather(1, here.group[:, None])).max(1)
             if float(gain.max()) <= LEAST_GAIN:
                 break
             alone = torch.eye(len(gain), dtype=torch.bool)[gain.topk(min(SINGLES, len(gain))).indices]
             for movers in (gain > MANY * gain.max(), *alone):
-                tried = self.look(torch.where(movers, to, here.group), here.numbers, here.log_gap)
-                if tried.value > here.value:
+                group = in_order(torch.where(movers, to, here.group))
+                tried = self.look(group, here.numbers, here.log_gap)
+                if tried.log_probability > here.log_probability:
                     break
             else:
                 break
             here = tried
         return here
+
+
+def in_order(group: Tensor) -> Tensor:
+    """(T,) the same groups with numbers from 0 on, in the order in which the tasks meet them."""
+    names: dict[int, int] = {}
+    return torch.tensor([names.setdefault(name, len(names)) for name in group.tolist()])

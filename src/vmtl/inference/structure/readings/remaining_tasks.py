@@ -39,6 +39,7 @@ class WholeReading:
     member: Tensor  # (T, G) how likely a task is of which group; one column where there are none
     gap: float  # D between groups
     log_probability: float
+    price: float  # nats that o costs
 
 
 def read_whole(
@@ -89,7 +90,7 @@ class LookedAt:
         member = _member(reading)  # (K, G)
         everybody = member.mean(0).expand(len(self.points), -1).clone()
         everybody[self.known] = member
-        return WholeReading(self.apart(reading), everybody, _gap(reading), log_probability)
+        return WholeReading(self.apart(reading), everybody, _gap(reading), log_probability, reading.price)
 
     def predict(self, reading: Reading, asked: TaskTables, *, own_levels: bool = False) -> float:
         """The log density of the targets of tasks that were not looked at."""

@@ -29,6 +29,8 @@ from vmtl.inference.structure.readings.evidence import Targets, log_evidence, se
 #: log e, log lambda, log gamma: centre and deviation of what is believed before any row is seen.
 CENTRE = (math.log(0.05), math.log(0.3), 0.0)
 DEVIATION = (2.0, 2.0, 2.0)
+#: Standing apart by less than this is the same as not at all.
+LEAST_APART = 0.05
 #: Steps at most of one search.
 STEPS = 40
 
@@ -42,6 +44,12 @@ class Reading:
     value: float  # log posterior density, up to a constant that all readings share
     log_probability: float  # the same with o integrated out
     groups: Groups | None = None  # where tasks fall into groups
+    price: float = 0.0  # nats that o costs, by what is believed of it and by what the targets tell about it
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether anybody stands apart."""
+        return float(self.apart.max()) > LEAST_APART
 
 
 @dataclass(frozen=True)
@@ -118,4 +126,5 @@ def _tell_apart(targets: Targets, distances: Tensor, start: Reading) -> Reading:
         value, numbers, apart = start.value, start.numbers, start.apart
     known = separation_information(together, start.numbers[1].exp(), targets)
     price = 0.5 * float(torch.log1p(known * (2 * start.numbers[0]).exp()).sum())
-    return Reading(numbers, apart, value, value - price)
+    surprise = float(torch.log1p((apart / math.exp(CENTRE[0])).square()).sum())
+    return Reading(numbers, apart, value, value - price, price=surprise + price)

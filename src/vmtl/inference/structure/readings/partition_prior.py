@@ -41,4 +41,5 @@ def log_partition_prior(member: Tensor) -> Tensor:
     n_groups = (size > 0).sum(-1).double()
     ways = torch.lgamma(size.clamp_min(1)).sum(-1) - torch.lgamma(n_tasks)
     open_questions = torch.special.entr(member).sum((-2, -1))
-    return (n_groups - 1) * math.log(THETA) + ways + open_questions
+    value: Tensor = (n_groups - 1) * math.log(THETA) + ways + open_questions
+    return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +87,15 @@ def two_rules(seed: int, rows: int, data: Path) -> Tasks:
 def one_rule(seed: int, rows: int, data: Path) -> Tasks:
     """The same with one rule for all."""
     return _rules(seed, rows, np.zeros(10, dtype=int))
+
+
+def flipped_labels(seed: int, rows: int, n_tasks: int) -> Tasks:
+    """Tasks of one rule and in one place, the last of which has its labels turned round."""
+    rule = np.zeros(n_tasks, dtype=int)
+    tasks = _rules(seed, rows, rule)
+    last = tasks.task == n_tasks - 1
+    others = _groups(np.where(np.arange(n_tasks) < n_tasks - 1, 0, 1))
+    return replace(tasks, y=np.where(last, 1 - tasks.y, tasks.y), related=others, adversary=n_tasks - 1)
 
 
 def _rules(seed: int, rows: int, rule: Array) -> Tasks:

@@ -26,6 +26,7 @@ from rich.progress import track
 from known_structures import (
     TEST_ROWS,
     Tasks,
+    flipped_labels,
     mnist_angles,
     mnist_families,
     office_caltech,
@@ -105,6 +106,19 @@ def fit_and_compare(tasks: Tasks, seed: int) -> Outcome:
     )
 
 
+def cost_of_flipped_labels(tasks: Tasks, seed: int) -> tuple[float, float]:
+    """The NLL of all tasks but the one with flipped labels, with it among the training rows and without."""
+    others = tasks.task != tasks.adversary
+
+    def nll(train: Array) -> float:
+        model = MultiTaskClassifier(random_state=seed).fit(tasks.x[train], tasks.y[train], tasks=tasks.task[train])
+        test = others & ~tasks.train
+        p = model.predict_proba(tasks.x[test], tasks=tasks.task[test])
+        return float(-np.log(p[np.arange(len(p)), np.searchsorted(model.classes_, tasks.y[test])].clip(1e-12)).mean())
+
+    return nll(tasks.train), nll(tasks.train & others)
+
+
 def compare_map(model: MultiTaskClassifier, tasks: Tasks) -> dict[str, float]:
     """The map of a model beside the truth; nan where the truth has nothing to compare with."""
     alpha, (low, high) = model.alpha_.to_numpy(), (table.to_numpy() for table in model.alpha_interval_)
@@ -143,6 +157,10 @@ SETS: tuple[tuple[str, Make, int, int, bool], ...] = (
     ("one population, 30 rows per task", one_population, 30, 10, False),
     ("one rule in one place, 40 rows per task", one_rule, 40, 10, False),
 )
+
+
+#: Tasks of one rule, the last with flipped labels; rows of each.
+FLIPPED = ((3, 25), (6, 25))
 
 
 @dataclass(frozen=True)
@@ -190,6 +208,21 @@ def rows_of(name: str, structured: bool, outcomes: list[Outcome]) -> list[Row]:
     return rows
 
 
+def flipped_rows(given: argparse.Namespace) -> list[Row]:
+    """What a task with flipped labels costs the others."""
+    rows = []
+    for n_tasks, size in FLIPPED:
+        name = f"one of {n_tasks} tasks has flipped labels, {size} rows per task"
+        if given.only and not any(part in name for part in given.only):
+            continue
+        seeds = range(given.first_seed, given.first_seed + max(given.seeds, 10))
+        parts = track(seeds, name, disable=given.json)
+        costs = [cost_of_flipped_labels(flipped_labels(s, size, n_tasks), s) for s in parts]
+        beside, without = (float(np.mean(part)) for part in zip(*costs, strict=True))
+        rows.append(Row(f"{name}: NLL of the others against without it, %", 100 * (beside / without - 1), "<= 1"))
+    return rows
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, and return 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -214,6 +247,7 @@ def main(arguments: list[str] | None = None) -> int:
         seeds = range(given.first_seed, given.first_seed + max(given.seeds, least))
         outcomes = [fit_and_compare(make(s, size, data), s) for s in track(seeds, name, disable=given.json)]
         rows += rows_of(name, structured, outcomes)
+    rows += flipped_rows(given)
     cells = tuple((r.name, f"{r.value:.3g}", r.goal, "yes" if r.passed else "no") for r in rows)
     text = to_markdown([Table("What the map is worth", ("what", "measured", "goal", "reached"), cells)], level=3)
     listed = [{"name": r.name, "value": r.value, "goal": r.goal, "pass": r.passed} for r in rows]

@@ -112,3 +112,32 @@ def test_a_task_is_added_to_tasks_in_groups(group: int, case: Case) -> None:
     assert longer.groups_.loc[10, "group"] == group
     twice = longer.add_task(new_x[12:24], new_y[12:24], task=11)
     assert all(np.isfinite(value).all() for value in predictions(twice, new_x[24:], zero[24:] + 11))
+
+
+@pytest.mark.parametrize("n_classes", [0, 2, 3], ids=["numbers", "two classes", "three classes"])
+def test_a_task_with_flipped_targets_hurts_nobody(n_classes: int) -> None:
+    """Beside two others it is no majority, nor does it make them strangers: they predict as without it."""
+    losses = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        task = np.repeat(np.arange(3), 125)
+        x = rng.normal(size=(len(task), 4))
+        rule = rng.normal(size=4)
+        y = x @ (1.5 * rule / np.linalg.norm(rule)) * np.where(task == 2, -1, 1) + 0.5 * rng.normal(size=len(task))
+        if n_classes:
+            y = np.digitize(y, [0.0] if n_classes == 2 else [-0.5, 0.5])
+        train = np.arange(len(task)) % 125 < 25
+        test = ~train & (task < 2)
+        losses.append([_loss(x, y, task, rows, test) for rows in (train, train & (task < 2))])
+    beside, without = np.mean(losses, axis=0)
+    assert beside < 1.02 * without
+
+
+def _loss(x: Array, y: Array, task: Array, train: Array, test: Array) -> float:
+    """RMSE of numbers, NLL of classes."""
+    if y.dtype.kind == "f":
+        regressor = MultiTaskRegressor(random_state=0).fit(x[train], y[train], tasks=task[train])
+        return float(np.sqrt(np.mean((regressor.predict(x[test], tasks=task[test]) - y[test]) ** 2)))
+    classifier = MultiTaskClassifier(random_state=0).fit(x[train], y[train], tasks=task[train])
+    p = classifier.predict_proba(x[test], tasks=task[test])
+    return float(-np.log(p[np.arange(len(p)), y[test]]).mean())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from helpers.report_models import UNEVEN, Case
 from vmtl.report import arrows, even_weight, fit_control
@@ -16,6 +17,15 @@ def test_arrows_are_the_weights_largest_first() -> None:
     assert [arrow.weight for arrow in ranked] == [0.8, 0.6, 0.5, 0.5, 0.4, 0.2]
     assert arrows(weights * 0) == []
     assert even_weight(3) == 0.5
+
+
+def test_what_hardly_arrives_comes_last() -> None:
+    """A task that ignores everybody has weights like any other."""
+    weights = pd.DataFrame([[0, 0.8, 0.2], [0.4, 0, 0.6], [0.5, 0.5, 0]], index=list("abc"), columns=list("abc"))
+    ranked = arrows(weights, sharing=np.array([0.1, 1.0, 0.9]))
+    assert [f"{arrow.learner}{arrow.teacher}" for arrow in ranked] == ["bc", "ca", "cb", "ba", "ab", "ac"]
+    assert [arrow.strength for arrow in ranked] == pytest.approx([0.6, 0.45, 0.45, 0.4, 0.08, 0.02])
+    assert str(ranked[-2]) == "a learns from b 0.80"
 
 
 def test_the_control_refits_with_tasks_that_mean_nothing(class_case: Case) -> None:

@@ -127,7 +127,11 @@ def test_groups_are_told_in_a_sentence() -> None:
         groups_ = pd.DataFrame({"group": [0, 1, 0, 0], "probability": [0.9, 0.8, 0.9, 0.9]}, index=NAMES)
 
     assert groups_sentence(cast(Any, Fitted())) == (
-        "By their targets the tasks follow 2 rules (88 % sure of who is with whom): a, c, d; b."
+        "By their targets the tasks follow 2 rules (88 % sure of who is with whom): a, c, d; b on its own."
+    )
+    Fitted.groups_ = Fitted.groups_.assign(group=[0, 1, 0, 2])
+    assert groups_sentence(cast(Any, Fitted())) == (
+        "By their targets the tasks follow 3 rules (88 % sure of who is with whom): a, c; b, d each on its own."
     )
     Fitted.groups_ = Fitted.groups_.assign(group=0)
     assert groups_sentence(cast(Any, Fitted())) is None

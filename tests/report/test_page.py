@@ -148,7 +148,7 @@ def test_the_strongest_link_is_one_that_is_clear() -> None:
         return Finding(answer, [wide, sure], preferred, [], [], 0.5, 3)
 
     wide, sure = Arrow("a", "b", 0.61, (0.01, 0.88)), Arrow("b", "c", 0.6, (0.55, 0.7))
-    none = ("strongest link", "none is clear", "the largest weight is 0.61; 90 %: 0.01 to 0.88")
+    none = ("strongest link", "none is clear", "the strongest has a weight of 0.61; 90 %: 0.01 to 0.88")
     assert _link_card(finding("unknown", [])) == none
     assert _link_card(finding("clear", [])) == none
     assert _link_card(finding("unknown", [sure])) == none

@@ -22,15 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arrow:
-    """``learner`` takes the share ``weight`` of its prior from ``teacher``."""
+    """``learner`` takes the share ``weight`` of its prior from ``teacher`` and follows it by r = ``sharing``."""
 
     learner: str
     teacher: str
     weight: float
     interval: tuple[float, float] | None = None
+    sharing: float = 1.0
 
     def __str__(self) -> str:
         return f"{short(self.learner, 40)} learns from {short(self.teacher, 40)} {self.share()}"
+
+    @property
+    def strength(self) -> float:
+        """r alpha, how much of the teacher arrives: rows of alpha sum to 1, also that of a task that ignores all."""
+        return self.sharing * self.weight
 
     def share(self) -> str:
         """The weight, with its interval if it has one."""
@@ -59,8 +65,8 @@ def with_ends(value: float, interval: tuple[float, float] | None) -> str:
     return f"{value:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval is not None else "")
 
 
-def arrows(weights: pd.DataFrame, interval: MapInterval | None = None) -> list[Arrow]:
-    """The off-diagonal entries of a (T, T) DataFrame, largest first; none for a method without mixing weights.
+def arrows(weights: pd.DataFrame, interval: MapInterval | None = None, sharing: Array | None = None) -> list[Arrow]:
+    """The off-diagonal entries of a (T, T) DataFrame, strongest first; none for a method without mixing weights.
 
     Parameters
     ----------
@@ -68,18 +74,22 @@ def arrows(weights: pd.DataFrame, interval: MapInterval | None = None) -> list[A
         Mixing weights, such as ``alpha_``: row t says how much task t takes from each other task.
     interval : pair of DataFrames of shape (T, T), default=None
         Lower and upper ends of the weights, such as ``alpha_interval_``.
+    sharing : array of shape (T,), default=None
+        How much each task follows the others, such as ``sharing_``; None counts all alike.
     """
     values, names = np.asarray(weights), [str(name) for name in weights.index]
     if not values.any():
         return []
     ends = None if interval is None else np.stack([np.asarray(end) for end in interval], -1)  # (T, T, 2)
 
+    r = np.ones(len(names)) if sharing is None else np.asarray(sharing)
+
     def arrow(t: int, i: int) -> Arrow:
         both = None if ends is None else (float(ends[t, i, 0]), float(ends[t, i, 1]))
-        return Arrow(names[t], names[i], float(values[t, i]), both)
+        return Arrow(names[t], names[i], float(values[t, i]), both, float(r[t]))
 
     pairs = [(t, i) for t in range(len(names)) for i in range(len(names)) if t != i]
-    return sorted((arrow(t, i) for t, i in pairs), key=lambda arrow: -arrow.weight)
+    return sorted((arrow(t, i) for t, i in pairs), key=lambda arrow: -arrow.strength)
 
 
 def even_weight(n_tasks: int) -> float:

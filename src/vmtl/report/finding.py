@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from vmtl._utils.messages import first_few
+from vmtl._utils.types import Array
 from vmtl.report.arrows import Arrow, Control, arrows, even_weight, with_ends
 from vmtl.report.style import short
 
@@ -90,7 +91,10 @@ class Finding:
 
 
 def read_map(
-    weights: pd.DataFrame, interval: MapInterval | None = None, control: Control | None = None
+    weights: pd.DataFrame,
+    interval: MapInterval | None = None,
+    control: Control | None = None,
+    sharing: Array | None = None,
 ) -> Finding | None:
     """What a (T, T) map says; None for a method without mixing weights.
 
@@ -102,8 +106,10 @@ def read_map(
         Lower and upper ends of the weights, such as ``alpha_interval_``.
     control : Control, default=None
         Refits whose tasks mean nothing, if there are any.
+    sharing : array of shape (T,), default=None
+        How much each task follows the others, such as ``sharing_``; what hardly arrives comes last.
     """
-    every, even = arrows(weights, interval), even_weight(len(weights))
+    every, even = arrows(weights, interval, sharing), even_weight(len(weights))
     if not every:
         return None
     preferred, leaning, avoided = _beyond(every, even) if interval is not None else _larger(every, even, control)
@@ -127,7 +133,7 @@ def read_model(model: BaseMultiTask, control: Control | None = None) -> Finding 
     control : Control, default=None
         Refits whose tasks mean nothing, if there are any.
     """
-    return read_map(model.alpha_, getattr(model, "alpha_interval_", None), control)
+    return read_map(model.alpha_, getattr(model, "alpha_interval_", None), control, model.sharing_)
 
 
 def groups_sentence(model: BaseMultiTask) -> str | None:
@@ -142,7 +148,10 @@ def groups_sentence(model: BaseMultiTask) -> str | None:
     if groups is None or not groups["group"].any():
         return None
     members = [[short(str(task), 40) for task in part.index] for _, part in groups.groupby("group")]
-    named = "; ".join(first_few(names, MOST_MEMBERS) for names in members)
+    together = "; ".join(first_few(names, MOST_MEMBERS) for names in members if len(names) > 1)
+    single = [names[0] for names in members if len(names) == 1]
+    alone = f"{first_few(single, MOST_MEMBERS)} {'each ' if len(single) > 1 else ''}on its own" if single else ""
+    named = "; ".join(part for part in (together, alone) if part)
     sure = f"{100 * groups['probability'].mean():.0f} % sure of who is with whom"
     return f"By their targets the tasks follow {len(members)} rules ({sure}): {named}."
 

@@ -138,5 +138,5 @@ def _link_card(finding: Finding) -> Card:
     strongest = finding.preferred[0] if is_clear else finding.arrows[0]
     ends = "" if strongest.interval is None else f"; 90 %: {strongest.interval[0]:.2f} to {strongest.interval[1]:.2f}"
     if not is_clear:
-        return ("strongest link", "none is clear", f"the largest weight is {strongest.weight:.2f}{ends}")
+        return ("strongest link", "none is clear", f"the strongest has a weight of {strongest.weight:.2f}{ends}")
     return ("strongest link", f"{strongest.weight:.2f}", f"{strongest.learner} learns from {strongest.teacher}{ends}")

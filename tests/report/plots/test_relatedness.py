@@ -51,6 +51,15 @@ def test_arrows_fit_on_the_circle(n_tasks: int) -> None:
     assert plot_relatedness(weights).images
 
 
+def test_arrows_to_a_task_that_ignores_all_are_thin() -> None:
+    weights = pd.DataFrame([[0, 0.9, 0.1], [0.9, 0, 0.1], [0.5, 0.5, 0]], index=list("abc"), columns=list("abc"))
+    alike, ignored = (
+        max(patch.get_linewidth() for patch in plot_arrows(weights, sharing=np.array(r)).patches)
+        for r in ([1.0, 1.0, 1.0], [0.1, 0.1, 1.0])
+    )
+    assert ignored < alike
+
+
 def test_the_control_is_drawn_beside_the_model() -> None:
     weights = pd.DataFrame([[0, 0.9, 0.1], [0.5, 0, 0.5], [0.5, 0.5, 0]], index=list("abc"), columns=list("abc"))
     even = np.broadcast_to((1 - np.eye(3)) / 2, (2, 3, 3))

@@ -46,7 +46,10 @@ def test_rules_that_only_targets_tell_are_named() -> None:
     groups = pd.DataFrame({"group": [0, 1, 0], "probability": 0.98}, index=NAMES)
     section = relatedness_section(model(CLEAR, groups_=groups), None)
     assert section is not None
-    assert section.words[1] == "By their targets the tasks follow 2 rules (98 % sure of who is with whom): a, c; b."
+    assert (
+        section.words[1]
+        == "By their targets the tasks follow 2 rules (98 % sure of who is with whom): a, c; b on its own."
+    )
     one = relatedness_section(model(CLEAR, groups_=groups.assign(group=0)), None)
     assert one is not None
     assert not any("rules" in words for words in one.words)

@@ -92,8 +92,8 @@ def draw_map(
                 ax.text(i, t, f"{values[t, i]:.2f}".lstrip("0") or "0", ha="center", va="center", fontsize=8.5)
 
 
-def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18) -> Axes:
-    """The tasks on a circle; an arrow runs from the teacher to the learner, as wide and dark as the weight.
+def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18, sharing: Array | None = None) -> Axes:
+    """The tasks on a circle; an arrow runs from the teacher to the learner, as wide and dark as what arrives.
 
     Parameters
     ----------
@@ -103,16 +103,18 @@ def plot_arrows(weights: pd.DataFrame, ax: Axes | None = None, most: int = 18) -
         Where to draw; None makes a new figure.
     most : int, default=18
         Arrows that are drawn, strongest first.
+    sharing : array of shape (T,), default=None
+        How much each task follows the others, such as ``sharing_``; None counts all alike.
     """
-    strongest_first = arrows(weights)
+    strongest_first = arrows(weights, sharing=sharing)
     names = [str(name) for name in weights.index]
     kept = [n for n in names if n in _involved(strongest_first)] if len(names) > MOST_ON_CIRCLE else names
     place = dict(zip(kept, _circle(len(kept)), strict=True))
     ax = axes(ax, 4.2)
     shown = [a for a in strongest_first if a.learner in place and a.teacher in place][:most]
-    low, high = even_weight(len(names)), max((a.weight for a in shown), default=1.0)
+    low, high = even_weight(len(names)), max((a.strength for a in shown), default=1.0)
     for arrow in reversed(shown):
-        strength = float(np.clip((arrow.weight - low) / max(high - low, 0.05), 0.06, 1))
+        strength = float(np.clip((arrow.strength - low) / max(high - low, 0.05), 0.06, 1))
         _draw_arrow(ax, place[arrow.teacher], place[arrow.learner], strength)
     for name, (x, y) in place.items():
         ax.plot(x, y, "o", ms=9, color=INK)

@@ -45,10 +45,10 @@ def relatedness_section(
     if worth is not None:
         words.append(_worth_words(worth))
     if finding.n_tasks > 2:
-        words.append(_control_words(finding.arrows[0].weight, control))
+        words.append(_control_words(max(arrow.weight for arrow in finding.arrows), control))
     alpha, *beta = _maps(model)
     pictures = [
-        *([_arrow_picture(model.alpha_, lines)] if tells else []),
+        *([_arrow_picture(model, lines)] if tells else []),
         alpha,
         *beta,
         *_structure_pictures(model),
@@ -171,13 +171,14 @@ def _position_picture(positions: pd.DataFrame) -> Picture:
     )
 
 
-def _arrow_picture(weights: pd.DataFrame, lines: Sequence[str]) -> Picture:
+def _arrow_picture(model: BaseMultiTask, lines: Sequence[str]) -> Picture:
     return draw(
         "arrows",
-        lambda ax: related.plot_arrows(weights, ax),
+        lambda ax: related.plot_arrows(model.alpha_, ax, sharing=model.sharing_),
         height=3.6,
         title="Who learns from whom",
-        caption="An arrow runs from the task that teaches to the task that learns; wide and dark is strong.",
+        caption="An arrow runs from the task that teaches to the task that learns; wide and dark is strong: "
+        "the weight times r, how much the learner follows its teachers at all.",
         alt="Strongest arrows: " + "; ".join(lines) + ".",
     )
 

@@ -122,6 +122,16 @@ def test_a_fit_without_intervals_is_read_too(class_case: Case) -> None:
     assert not any("[" in text for text in strengths(model).values())
 
 
+def test_a_task_that_ignores_all_does_not_come_first() -> None:
+    class Fitted:
+        alpha_ = frame(changed(THIRD, ab=0.9, ba=0.8))
+        sharing_ = np.array([0.05, 0.9, 0.9, 0.9])
+
+    finding = read_model(cast(Any, Fitted()))
+    assert finding is not None
+    assert [str(arrow) for arrow in finding.preferred] == ["b learns from a 0.80", "a learns from b 0.90"]
+
+
 def test_groups_are_told_in_a_sentence() -> None:
     class Fitted:
         groups_ = pd.DataFrame({"group": [0, 1, 0, 0], "probability": [0.9, 0.8, 0.9, 0.9]}, index=NAMES)

@@ -73,6 +73,21 @@ def test_the_model_decides(truth: torch.Tensor, classes: int, monkeypatch: pytes
 
 
 @KINDS
+def test_what_a_reading_costs_is_subtracted(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weight_prior, "HOPELESS", torch.inf)
+    rows = tasks_by_rule(EVERY_OTHER, classes, rows_each=5)
+    cheap, dear = (
+        judge_readings(replace(in_groups(rows, EVERY_OTHER, 0.5), price=torch.tensor([0.0, o]).double()), rows, ASSUMED)
+        for o in (0.0, 1.5)
+    )
+    odds = []
+    for judged, _ in (cheap, dear):
+        assert isinstance(judged, PlacedTasks)
+        odds.append(float((judged.share[1] / judged.share[0]).log()))
+    assert odds[0] - odds[1] == pytest.approx(1.5, abs=0.1)  # searches may begin elsewhere
+
+
+@KINDS
 def test_a_hopeless_reading_is_not_looked_at_closely(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, looked_at = tasks_by_rule(EVERY_OTHER, classes, rows_each=25), []
 

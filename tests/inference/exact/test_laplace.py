@@ -189,6 +189,17 @@ def test_blocks_of_the_posterior_are_those_of_the_dense_inverse():
     assert found.log_determinant == pytest.approx(float(torch.logdet(prior @ precision)))  # |K (K^-1 + W)|
 
 
+def test_classes_without_any_probability_have_blocks_too() -> None:
+    """Probabilities that round to 0 count as hardly any."""
+    x, _, weight = problem(12, 3)
+    kernel = x @ x.T + torch.eye(12)
+    p = torch.cat([(3 * x[:, :2]).softmax(-1), torch.zeros(12, 1).double()], 1)
+    small = torch.cat([p[:, :2], torch.full((12, 1), 1e-13).double()], 1)
+    found, near = (posterior_blocks(kernel, weight[:, None] * q) for q in (p, small))
+    torch.testing.assert_close(found.blocks, near.blocks, atol=1e-6, rtol=1e-6)
+    assert found.log_determinant == pytest.approx(near.log_determinant)
+
+
 @pytest.mark.parametrize("affordable", [True, False])
 def test_evidence_and_left_out_rows_from_the_same_factors(affordable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the density of a Gaussian at the mode: log p(y, f) + C n / 2 log 2 pi - 1/2 log |K^-1 + W|."""

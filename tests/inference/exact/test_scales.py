@@ -113,6 +113,17 @@ def test_a_search_knows_where_it_has_been(monkeypatch: pytest.MonkeyPatch) -> No
     torch.testing.assert_close(found.solution().weights, again.solution().weights, atol=0.02, rtol=0)
 
 
+def test_a_search_for_sharing_keeps_the_scales() -> None:
+    rows = noisy_classes(3.0, 0.95)
+    search = ScaleSearch(rows, KnownCovariance(alike(rows.n_tasks, 1.0)), 1.0)
+    begin = search.place_of(0.1)
+    kept, point = search.climb(begin, sharing_alone=True)
+    assert (kept.scale, kept.level) == (begin.scale, begin.level)
+    free, better = search.climb(begin)
+    assert free.scale > begin.scale
+    assert better.log_joint > point.log_joint
+
+
 def test_the_middle_of_positive_numbers_is_that_of_their_logs() -> None:
     _, dual = targets()
     low, high = (

@@ -12,6 +12,7 @@ import pytest
 from helpers.report_models import Case
 from vmtl.evaluation import structure_worth_of
 from vmtl.report import Control
+from vmtl.report.plots import relatedness as plots
 from vmtl.report.sections.relatedness import relatedness_section
 
 NAMES = ["a", "b", "c"]
@@ -40,6 +41,15 @@ def test_a_clear_preference_is_the_finding() -> None:
     assert titles(section)[-1] == "Is it more than chance?"
     assert section.lines[0] == "a learns from b 0.90"
     assert section.fold == ""
+
+
+def test_arrows_are_as_wide_as_what_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    inner = plots.plot_arrows
+    monkeypatch.setattr(plots, "plot_arrows", lambda *a, **k: given.append(k["sharing"]) or inner(*a, **k))
+    fitted = model(CLEAR)
+    relatedness_section(fitted, control(0.6))
+    assert [list(sharing) for sharing in given] == [list(fitted.sharing_)]
 
 
 def test_rules_that_only_targets_tell_are_named() -> None:

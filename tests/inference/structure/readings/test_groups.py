@@ -238,6 +238,15 @@ def test_two_tasks_are_not_dealt_to_groups(n_tasks: int, monkeypatch: pytest.Mon
         assert groups_of(reading).gap > 0
 
 
+def test_where_targets_say_nothing_a_task_joins_the_larger_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    targets = tasks_of(RULES[ONE], 0)
+    search = GroupSearch(targets, NOWHERE, read_structure(targets, NOWHERE)[0])
+    here = replace(search.alone, group=torch.tensor([0, 0, 0, 0, 0, 1, 1, 2]), value=0.0)
+    monkeypatch.setattr(GroupSearch, "pull", lambda *_: NOWHERE)
+    monkeypatch.setattr(GroupSearch, "look", lambda _, group, *__: replace(here, group=group))
+    assert torch.equal(search.move(here).group, ONE)
+
+
 def test_groups_have_numbers_in_the_order_of_the_tasks() -> None:
     assert in_order(torch.tensor([4, 4, 1, 7, 1])).tolist() == [0, 0, 1, 2, 1]
 

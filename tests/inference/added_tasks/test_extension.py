@@ -43,9 +43,14 @@ def test_a_task_stands_apart_only_if_some_may(
         return found[-1]
 
     monkeypatch.setattr(extension._Extension, "apart", apart)
-    belief = longer._fitted.known.belief
-    share = torch.zeros_like(belief.share)
-    share[0], share[-1] = 1 - chance, chance
-    longer._fitted = replace(longer._fitted, known=replace(longer._fitted.known, belief=replace(belief, share=share)))
+    nobody = torch.zeros(1, 3).double()
+    belief = replace(
+        longer._fitted.known.belief,
+        share=torch.tensor([1 - chance, chance]).double(),
+        apart=torch.cat([nobody, nobody + 0.01]),
+        member=torch.ones(2, 3, 1).double(),
+        gap=torch.zeros(2).double(),
+    )
+    longer._fitted = replace(longer._fitted, known=replace(longer._fitted.known, belief=belief))
     longer.add_task(REAL.X[WEST], NOISY[WEST][::-1], task="twin")
     assert found[0] == pytest.approx(0, abs=1e-12) if chance == 0 else found[0] > 0.5

@@ -13,7 +13,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.structure.covariance import DenseCovariance
 from vmtl.inference.structure.known_tasks import KnownTasks, StructureBelief
 from vmtl.inference.structure.mixing_weights import structure_of
-from vmtl.inference.structure.newcomer import Surroundings, distances_of, resembling_weights
+from vmtl.inference.structure.newcomer import Surroundings, distances_of, groups_by_place, resembling_weights
 from vmtl.inference.structure.positions.class_means import ClassCells, ClassMeans
 from vmtl.inference.structure.positions.task_positions import ShiftGram, infer_positions
 from vmtl.inference.structure.structure_posterior import PlacedTasks
@@ -92,6 +92,37 @@ def test_without_labels_a_task_learns_from_its_group(around: tuple[KnownTasks, T
             weights = resembling_weights(kept, structure, new, is_classification=True)
             assert float(weights.sum()) == pytest.approx(1)
             assert float(weights[torch.arange(6) // 3 == group].sum()) > (0.9 if with_belief else 0.7)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_groups_by_place_are_those_of_gaussians(soft: bool) -> None:
+    """Beside torch.distributions, group by group; an empty group is nobody's."""
+    generator = torch.Generator().manual_seed(0)
+    points = torch.randn(8, 2, generator=generator, dtype=torch.float64)
+    member = torch.nn.functional.one_hot(torch.tensor([[0, 0, 1, 1, 1, 2, 0], [0] * 7]), 4).double()
+    if soft:
+        member[0, 2] = torch.tensor([0.2, 0.8, 0.0, 0.0])
+    found = groups_by_place(member, points)
+    known, last = points[:-1], points[-1]
+    weights = []
+    middles = [(member[0, :, g, None] * known).sum(0) / member[0, :, g].sum() for g in range(3)]
+    within = sum(float((member[0, :, g] * (known - middles[g]).square().sum(1)).sum()) for g in range(3))
+    variance = (within + float((known - known.mean(0)).square().sum()) / 7) / (2 * (7 - 3 + 1))
+    for g in range(3):
+        n = float(member[0, :, g].sum())
+        normal = torch.distributions.Normal(middles[g], (variance * (1 + 1 / n)) ** 0.5)
+        weights.append(n * float(normal.log_prob(last).sum().exp()))
+    torch.testing.assert_close(found[0], torch.tensor([*weights, 0.0]).double() / sum(weights))
+    torch.testing.assert_close(found[1], torch.tensor([1.0, 0, 0, 0]).double())
+
+
+def test_groups_in_one_place_are_as_likely_as_they_are_frequent() -> None:
+    member = torch.nn.functional.one_hot(torch.tensor([[0, 0, 0, 0, 1, 1]]), 2).double()
+    nowhere, together = torch.zeros(7, 0).double(), torch.zeros(7, 1).double()
+    for points in (nowhere, together):
+        found = groups_by_place(member, points)
+        assert found[0].tolist() == pytest.approx([2 / 3, 1 / 3], abs=0.07)
+    assert groups_by_place(member, nowhere)[0].tolist() == pytest.approx([2 / 3, 1 / 3])
 
 
 @dataclass(frozen=True)

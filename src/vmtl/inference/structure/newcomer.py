@@ -135,11 +135,33 @@ def resembling_weights(
     if known.belief is None or covariance is None or points is None or len(points) > MAX_TASKS:
         return (-new.distances(plain)[0] / plain.unit()).softmax(0)
     # without labels nothing is known of directions of its own; the unit is that in which the fit knows distances
-    around = Surroundings(plain, points, math.inf, known.classes.unit())
-    row = known.belief.correlations(distances_to_last(around.place(new)))
+    around = Surroundings(plain, points, math.inf, known.classes.unit()).place(new)
+    row = known.belief.correlations(distances_to_last(around), chance=groups_by_place(known.belief.member, around))
     wider = covariance.with_task(row)
     alpha, _, _ = conditional(wider.between(torch.arange(wider.n_tasks)))
     return alpha[-1, :-1]
+
+
+def groups_by_place(member: Tensor, points: Tensor) -> Tensor:
+    """(R, G) how likely the last of ``points`` (T + 1, Q) is of which group, ``member`` (R, T, G), by where it lies.
+
+    p(g) ~ n_g N(p; c_g, v (1 + 1 / n_g) I),    v = (sum_tg member |p_t - c_g|^2 + S) / (Q (T - G + 1))
+
+    where c_g, n_g = the middle and the number of the tasks of group g, G of them; S = the mean square of all about
+    their middle, which counts as one task. Groups that lie in one place are as likely as they are frequent.
+    """
+    known, last = points[:-1], points[-1]
+    n_axes, count = points.shape[1], member.sum(1)  # (R, G)
+    if n_axes == 0:
+        return member.mean(1)
+    middle = torch.einsum("rtg,tq->rgq", member, known) / count.clamp_min(1e-12)[..., None]
+    away = (known[:, None] - middle[:, None]).square().sum(-1)  # (R, T, G)
+    spread = (known - known.mean(0)).square().sum(-1).mean()
+    left = (len(known) - (count > 0).sum(-1) + 1).clamp_min(1)
+    variance = ((member * away).sum((1, 2)) + spread).clamp_min(1e-12) / (n_axes * left)  # (R,)
+    wide = variance[:, None] * (1 + 1 / count.clamp_min(1e-12))  # (R, G)
+    fit = -0.5 * (last - middle).square().sum(-1) / wide - 0.5 * n_axes * wide.log()
+    return (count.log() + fit).softmax(-1)
 
 
 def distances_to_last(points: Tensor) -> Tensor:

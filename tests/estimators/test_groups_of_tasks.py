@@ -133,11 +133,33 @@ def test_a_task_with_flipped_targets_hurts_nobody(n_classes: int) -> None:
     assert beside < 1.02 * without
 
 
+@pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor], ids=["classes", "numbers"])
+def test_a_task_with_flipped_targets_may_come_later(kind: type[Estimator]) -> None:
+    """Nobody stood apart when it came, and still it need not follow."""
+    losses = []
+    for seed in range(2):
+        x, y, task = rows_of(kind, NOBODY[:5], 60, seed)
+        y = np.where(task == 4, 1 - y if kind is MultiTaskClassifier else -y, y)
+        train = np.arange(len(task)) % 60 < 20
+        later, test = task == 4, ~train & (task == 4)
+        first = train & ~later
+        added = kind(random_state=0).fit(x[first], y[first], tasks=task[first])
+        added.add_task(x[train & later], y[train & later], task=4)
+        whole = kind(random_state=0).fit(x[train], y[train], tasks=task[train])
+        losses.append([_loss_of(model, x[test], y[test], task[test]) for model in (added, whole)])
+    added_loss, whole_loss = np.mean(losses, axis=0)
+    assert added_loss < 1.6 * whole_loss
+
+
 def _loss(x: Array, y: Array, task: Array, train: Array, test: Array) -> float:
+    kind = MultiTaskRegressor if y.dtype.kind == "f" else MultiTaskClassifier
+    model = kind(random_state=0).fit(x[train], y[train], tasks=task[train])
+    return _loss_of(model, x[test], y[test], task[test])
+
+
+def _loss_of(model: Estimator, x: Array, y: Array, task: Array) -> float:
     """RMSE of numbers, NLL of classes."""
-    if y.dtype.kind == "f":
-        regressor = MultiTaskRegressor(random_state=0).fit(x[train], y[train], tasks=task[train])
-        return float(np.sqrt(np.mean((regressor.predict(x[test], tasks=task[test]) - y[test]) ** 2)))
-    classifier = MultiTaskClassifier(random_state=0).fit(x[train], y[train], tasks=task[train])
-    p = classifier.predict_proba(x[test], tasks=task[test])
-    return float(-np.log(p[np.arange(len(p)), y[test]]).mean())
+    if isinstance(model, MultiTaskRegressor):
+        return float(np.sqrt(np.mean((model.predict(x, tasks=task) - y) ** 2)))
+    p = model.predict_proba(x, tasks=task)
+    return float(-np.log(p[np.arange(len(p)), y]).mean())

@@ -31,26 +31,23 @@ def test_rows_tell_a_new_task_what_they_tell_one_that_was_there(model: MultiTask
     torch.testing.assert_close(evidence.told[-1], evidence.told[place], rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("chance", [0.0, 0.3])
-def test_a_task_stands_apart_only_if_some_may(
-    chance: float, model: MultiTaskRegressor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Targets in reverse order speak for a task of its own kind; whether that is believed depends on the readings."""
-    longer, found, true_apart = copy.deepcopy(model), [], extension._Extension.apart
-
-    def apart(*arguments: object) -> float:
-        found.append(true_apart(*arguments))  # type: ignore[arg-type]
-        return found[-1]
-
-    monkeypatch.setattr(extension._Extension, "apart", apart)
+def test_a_task_stands_apart_if_its_targets_say_so(model: MultiTaskRegressor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Targets in reverse order speak for a task of its own kind, whether or not others are known to stand apart."""
+    found: list[float] = []
+    true_apart = extension._Extension.apart
+    monkeypatch.setattr(extension._Extension, "apart", lambda *a: found.append(true_apart(*a)) or found[-1])
     nobody = torch.zeros(1, 3).double()
-    belief = replace(
-        longer._fitted.known.belief,
-        share=torch.tensor([1 - chance, chance]).double(),
-        apart=torch.cat([nobody, nobody + 0.01]),
-        member=torch.ones(2, 3, 1).double(),
-        gap=torch.zeros(2).double(),
-    )
-    longer._fitted = replace(longer._fitted, known=replace(longer._fitted.known, belief=belief))
-    longer.add_task(REAL.X[WEST], NOISY[WEST][::-1], task="twin")
-    assert found[0] == pytest.approx(0, abs=1e-12) if chance == 0 else found[0] > 0.5
+    for chance, targets in ((0.0, NOISY[WEST]), (0.0, NOISY[WEST][::-1]), (0.3, NOISY[WEST][::-1])):
+        longer = copy.deepcopy(model)
+        belief = replace(
+            longer._fitted.known.belief,
+            share=torch.tensor([1 - chance, chance]).double(),
+            apart=torch.cat([nobody, nobody + 0.01]),
+            member=torch.ones(2, 3, 1).double(),
+            gap=torch.zeros(2).double(),
+        )
+        longer._fitted = replace(longer._fitted, known=replace(longer._fitted.known, belief=belief))
+        longer.add_task(REAL.X[WEST], targets, task="twin")
+    alike, reverse, likely = found
+    assert alike < 0.1
+    assert min(reverse, likely) > 0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import pytest
 import torch
@@ -13,9 +14,16 @@ from vmtl.data.rows import Rows
 from vmtl.inference.structure.covariance import DenseCovariance
 from vmtl.inference.structure.known_tasks import KnownTasks, StructureBelief
 from vmtl.inference.structure.mixing_weights import structure_of
-from vmtl.inference.structure.newcomer import Surroundings, distances_of, groups_by_place, resembling_weights
+from vmtl.inference.structure.newcomer import (
+    Surroundings,
+    distances_of,
+    groups_by_place,
+    resembling_weights,
+    separation_belief,
+)
 from vmtl.inference.structure.positions.class_means import ClassCells, ClassMeans
 from vmtl.inference.structure.positions.task_positions import ShiftGram, infer_positions
+from vmtl.inference.structure.readings.partition_prior import THETA
 from vmtl.inference.structure.structure_posterior import PlacedTasks
 
 BELIEF = StructureBelief(
@@ -114,6 +122,22 @@ def test_groups_by_place_are_those_of_gaussians(soft: bool) -> None:
         weights.append(n * float(normal.log_prob(last).sum().exp()))
     torch.testing.assert_close(found[0], torch.tensor([*weights, 0.0]).double() / sum(weights))
     torch.testing.assert_close(found[1], torch.tensor([1.0, 0, 0, 0]).double())
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.4])
+def test_before_its_targets_a_newcomer_stands_apart_as_others_or_as_a_group(chance: float) -> None:
+    tried = torch.tensor([0.0, 0.03, 0.1, 0.3, 1.0, 3.0]).double()
+    apart = torch.tensor([[0.0] * 6, [0.2] * 6]).double()
+    known = replace(BELIEF, apart=apart, share=torch.tensor([1 - chance, chance]).double())
+    found, own = separation_belief(known, tried), THETA / (6 + THETA)
+    assert float(found.sum()) == pytest.approx(1)
+    unit, log_gap = float(known.unit), torch.distributions.Normal(0.0, 1.0)
+    for number, (low, high) in enumerate(pairwise([0.0, 0.015, 0.065, 0.2, 0.65, 2.0, math.inf])):
+        cauchy = 2 / math.pi * (math.atan(high / unit) - math.atan(low / unit))
+        as_group = float(log_gap.cdf(torch.tensor(high).log()) - log_gap.cdf(torch.tensor(low).log()))
+        nobody = 1 - chance if number == 0 else 0.0
+        expected = (1 - own) * (chance * cauchy + nobody) + own * as_group
+        assert float(found[number]) == pytest.approx(expected, abs=1e-6)
 
 
 def test_groups_in_one_place_are_as_likely_as_they_are_frequent() -> None:

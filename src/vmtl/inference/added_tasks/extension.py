@@ -37,7 +37,7 @@ from vmtl.inference.prediction import SHRINKAGE
 from vmtl.inference.structure.covariance import TaskCovariance, alike
 from vmtl.inference.structure.known_tasks import ExactEvidence, KnownTasks, StructureBelief
 from vmtl.inference.structure.mixing_weights import covariance_of, structure_of
-from vmtl.inference.structure.newcomer import Newcomer, distances_to_last
+from vmtl.inference.structure.newcomer import Newcomer, distances_to_last, separation_belief
 from vmtl.inference.structure.positions.task_positions import compares_classes
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
@@ -216,14 +216,11 @@ class _Extension:
     def apart(self, row: Tensor, asked: Rows) -> float:
         """o of the new task, the mean of exp(-o) over what its targets leave probable, as o.
 
-        Belief: nobody stands apart, or with the probability that the known tasks give that reading o is half-Cauchy.
+        Before they are seen it is as ``separation_belief`` says.
         """
         assert self.known.belief is not None
-        chance, unit = self.known.belief.chance_apart(), float(self.known.belief.unit)
         tried = torch.tensor(APART, dtype=torch.float64)
-        edges = torch.cat([tried[:1], (tried[1:] + tried[:-1]) / 2, tried.new_tensor([torch.inf])])
-        belief = chance * (torch.atan(edges[1:] / unit) - torch.atan(edges[:-1] / unit)) / (math.pi / 2)
-        belief[0] += 1 - chance
+        belief = separation_belief(self.known.belief, tried)
         evidence = [self.evidence_of(math.exp(-o) * row, asked) for o in APART]
         probability = (belief.clamp_min(1e-300).log() + torch.tensor(evidence, dtype=torch.float64)).softmax(0)
         return -math.log(float(probability @ (-tried).exp()))

@@ -20,10 +20,11 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
-from vmtl.inference.structure.known_tasks import KnownTasks
+from vmtl.inference.structure.known_tasks import KnownTasks, StructureBelief
 from vmtl.inference.structure.mixing_weights import conditional, covariance_of
 from vmtl.inference.structure.positions.class_means import ClassMeans
 from vmtl.inference.structure.positions.task_positions import n_draws_of, squared_distances
+from vmtl.inference.structure.readings.partition_prior import THETA
 from vmtl.model.mixing import MAX_TASKS, TaskStructure
 
 
@@ -162,6 +163,20 @@ def groups_by_place(member: Tensor, points: Tensor) -> Tensor:
     wide = variance[:, None] * (1 + 1 / count.clamp_min(1e-12))  # (R, G)
     fit = -0.5 * (last - middle).square().sum(-1) / wide - 0.5 * n_axes * wide.log()
     return (count.log() + fit).softmax(-1)
+
+
+def separation_belief(known: StructureBelief, tried: Tensor) -> Tensor:
+    """(S,) how probable o of a newcomer is near each of ``tried`` (S,), from 0 upwards, before its targets are seen.
+
+    It is a group of its own with the odds theta of ``partition_prior``, and then apart by o = D, log D ~ N(0, 1), as
+    groups are. Else nobody stands apart, or, as probable as that is of the known tasks, o is half-Cauchy.
+    """
+    own, chance = THETA / (known.apart.shape[1] + THETA), known.chance_apart()
+    edges = torch.cat([tried[:1], (tried[1:] + tried[:-1]) / 2, tried.new_tensor([torch.inf])])
+    belief: Tensor = (1 - own) * chance * torch.atan(edges / known.unit).diff() / (math.pi / 2)
+    belief[0] += (1 - own) * (1 - chance)
+    belief += own * torch.special.ndtr(edges.log()).diff()
+    return belief
 
 
 def distances_to_last(points: Tensor) -> Tensor:

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from vmtl.data.rows import Rows
 from vmtl.inference.structure.positions.class_means import ClassCells, ClassMeans
+from vmtl.inference.structure.readings.partition_prior import in_order
 
 Part = TypeVar("Part", ClassMeans, "StructureBelief", "ExactEvidence")
 
@@ -49,7 +50,7 @@ class StructureBelief:
         if chance <= 0.5:
             return torch.zeros(self.apart.shape[1], dtype=torch.long), torch.full_like(self.apart[0], 1 - chance)
         sure, group = self.member.max(2)  # (R, T)
-        numbered = torch.stack([_numbered(of_reading) for of_reading in group])
+        numbered = torch.stack([in_order(of_reading) for of_reading in group])
         best = numbered[torch.where(self.gap > 0, self.share, 0.0).argmax()]
         agree = (self.gap > 0) & (numbered == best).all(1)  # the same groups, whatever else a reading says
         return best, self.share[agree] @ sure[agree]
@@ -73,12 +74,6 @@ class StructureBelief:
         kept = torch.cat([self.apart, torch.full_like(self.apart[:, :1], apart)], 1)
         member = (self.frequencies() if chance is None else chance)[:, None]
         return replace(self, apart=kept, member=torch.cat([self.member, member], 1))
-
-
-def _numbered(group: Tensor) -> Tensor:
-    """(T,) the same groups with numbers from 0 on, in the order in which the tasks meet them."""
-    names: dict[int, int] = {}
-    return torch.tensor([names.setdefault(name, len(names)) for name in group.tolist()])
 
 
 @dataclass(frozen=True)

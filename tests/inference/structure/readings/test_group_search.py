@@ -11,7 +11,7 @@ from torch import Tensor
 
 from helpers.rules import FEATURES, KINDS, N_TASKS, NOWHERE, ONE, RULES, TWO, group_of, partition, tasks_of
 from vmtl.inference.structure.readings import groups
-from vmtl.inference.structure.readings.groups import FEW_GROUPS, GroupSearch, first_guess, in_order, read_groups
+from vmtl.inference.structure.readings.groups import FEW_GROUPS, GroupSearch, first_guess, read_groups
 from vmtl.inference.structure.readings.standing_apart import read_structure, task_covariance
 
 
@@ -22,10 +22,6 @@ def test_where_targets_say_nothing_a_task_joins_the_larger_group(monkeypatch: py
     monkeypatch.setattr(GroupSearch, "pull", lambda *_: NOWHERE)
     monkeypatch.setattr(GroupSearch, "look", lambda _, group, *__: replace(here, group=group))
     assert torch.equal(search.move(here).group, ONE)
-
-
-def test_groups_have_numbers_in_the_order_of_the_tasks() -> None:
-    assert in_order(torch.tensor([4, 4, 1, 7, 1])).tolist() == [0, 0, 1, 2, 1]
 
 
 @KINDS

@@ -19,10 +19,9 @@ from vmtl.inference.structure.readings.groups import (
     GroupSearch,
     first_guess,
     grouped_covariance,
-    in_order,
     read_groups,
 )
-from vmtl.inference.structure.readings.partition_prior import THETA
+from vmtl.inference.structure.readings.partition_prior import THETA, in_order
 from vmtl.inference.structure.readings.standing_apart import (
     CENTRE,
     DEVIATION,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vmtl.inference.structure.readings.partition_prior import THETA, join_log_odds, log_partition_prior
+from vmtl.inference.structure.readings.partition_prior import THETA, in_order, join_log_odds, log_partition_prior
 
 
 def one_after_the_other(group: list[int]) -> float:
@@ -68,3 +68,7 @@ def test_what_is_left_open_is_not_paid_for() -> None:
     assert float(log_partition_prior(unsure)) == pytest.approx(sizes + math.log(2))
     several = torch.stack([unsure, member_of([0] * 5)])
     assert log_partition_prior(several).tolist() == pytest.approx([sizes + math.log(2), 0.0])
+
+
+def test_groups_have_numbers_in_the_order_of_the_tasks() -> None:
+    assert in_order(torch.tensor([4, 4, 1, 7, 1])).tolist() == [0, 0, 1, 2, 1]

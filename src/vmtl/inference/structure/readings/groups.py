@@ -31,7 +31,7 @@ from torch.nn import functional as F
 
 from vmtl._utils.minimise import minimise
 from vmtl.inference.structure.readings.evidence import Targets, log_evidence
-from vmtl.inference.structure.readings.partition_prior import join_log_odds, log_partition_prior
+from vmtl.inference.structure.readings.partition_prior import in_order, join_log_odds, log_partition_prior
 from vmtl.inference.structure.readings.standing_apart import Groups, Reading, log_prior, task_covariance
 
 #: Fewest tasks that are dealt to groups; how many groups are tried at least, and at most.
@@ -223,9 +223,3 @@ class GroupSearch:
                 break
             here = tried
         return here
-
-
-def in_order(group: Tensor) -> Tensor:
-    """(T,) the same groups with numbers from 0 on, in the order in which the tasks meet them."""
-    names: dict[int, int] = {}
-    return torch.tensor([names.setdefault(name, len(names)) for name in group.tolist()])

@@ -43,3 +43,9 @@ def log_partition_prior(member: Tensor) -> Tensor:
     open_questions = torch.special.entr(member).sum((-2, -1))
     value: Tensor = (n_groups - 1) * math.log(THETA) + ways + open_questions
     return value
+
+
+def in_order(group: Tensor) -> Tensor:
+    """(T,) the same groups with numbers from 0 on, in the order in which the tasks meet them."""
+    names: dict[int, int] = {}
+    return torch.tensor([names.setdefault(name, len(names)) for name in group.tolist()])

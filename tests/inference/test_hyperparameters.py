@@ -11,7 +11,7 @@ import torch
 from vmtl.inference.hyperparameters import Hyperparameters
 from vmtl.inference.structure.covariance import DenseCovariance, LowRankCovariance
 from vmtl.inference.structure.mixing_weights import structure_of
-from vmtl.model.mixing import MAX_TASKS
+from vmtl.results.relatedness import MAX_TASKS
 
 BETWEEN = torch.tensor([[1, 0.5, 0.3], [0.5, 1, 0.6], [0.3, 0.6, 1]], dtype=torch.float64)
 STRUCTURE = replace(

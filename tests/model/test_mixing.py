@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vmtl._utils.noise import Noise
-from vmtl.model.mixing import MAX_TASKS, Mixing, mixing_weights, renormalise
+from vmtl.model.mixing import Mixing, mixing_weights, renormalise
+from vmtl.results.relatedness import MAX_TASKS
 
 NOISE = Noise(0, torch.device("cpu"), torch.float64)
 

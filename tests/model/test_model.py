@@ -12,8 +12,8 @@ from helpers.toys import SMALL, build, toy
 from vmtl import METHODS
 from vmtl.inference.features.maps import feature_spread
 from vmtl.model.distributions import Delta, Gaussian
-from vmtl.model.mixing import TaskStructure
 from vmtl.model.model import Layout, Model, effective_method
+from vmtl.results.relatedness import TaskStructure
 
 ROWS = toy([6, 8, 7], classes=3, missing=[(1, 0)]).rows()
 

@@ -18,7 +18,7 @@ from vmtl.estimators.inputs.folder_scan import Scan
 from vmtl.estimators.inputs.targets import check_classes, check_labels, class_numbers
 from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.estimators.metrics.metric_names import CLASS_METRICS, metric_named
-from vmtl.inference.prediction import ClassPrediction, Probabilities
+from vmtl.results.predictions import ClassPrediction, Probabilities
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from vmtl.estimators.inputs.folder_scan import Scan
 from vmtl.estimators.inputs.targets import check_targets
 from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.estimators.metrics.metric_names import REAL_METRICS, metric_named
-from vmtl.inference.prediction import RealPrediction
+from vmtl.results.predictions import RealPrediction
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,13 +18,13 @@ from vmtl.inference.features.kernel_map import KernelMap, name_shares
 from vmtl.inference.features.maps import from_tensors
 from vmtl.inference.forest.trees import Forest
 from vmtl.inference.hyperparameters import Hyperparameters
-from vmtl.inference.left_out_scores import LeftOutScores
 from vmtl.inference.structure.known_tasks import KnownTasks
 from vmtl.inference.variational.history import History
 from vmtl.inference.variational.training import check_weights
 from vmtl.model.method import Method
 from vmtl.model.model import Layout, Model
 from vmtl.model.noisy_encoders import upgrade
+from vmtl.results.left_out_scores import LeftOutScores
 
 
 @dataclass(frozen=True)

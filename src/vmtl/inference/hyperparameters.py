@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from vmtl._utils.json_values import Document
-from vmtl.model.mixing import MAX_TASKS, TaskStructure
+from vmtl.results.relatedness import MAX_TASKS, TaskStructure
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -38,6 +37,7 @@ from vmtl.model.distributions import Gaussian, Posterior
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.logits import affine, logit_moments
 from vmtl.model.model import Model
+from vmtl.results.predictions import ClassPrediction, Probabilities, RealPrediction
 
 #: A block is CELLS cells of CELL_ROWS rows, each cell of one task.
 CELLS, CELL_ROWS = 8, 32
@@ -45,31 +45,6 @@ CELLS, CELL_ROWS = 8, 32
 SHRINKAGE = 0.2
 #: Draws that split the uncertainty in the moment predictive.
 MOMENT_DRAWS = 32
-
-
-@dataclass(frozen=True)
-class Probabilities:
-    """Class probabilities (n, C)."""
-
-    probabilities: Array
-
-
-@dataclass(frozen=True)
-class ClassPrediction:
-    """Probabilities (n, C) and the two entropies (n,), in nats."""
-
-    probabilities: Array
-    total: Array
-    aleatoric: Array
-
-
-@dataclass(frozen=True)
-class RealPrediction:
-    """Mean and the two standard deviations, (n,) each, in units of the standardised target."""
-
-    mean: Array
-    aleatoric: Array
-    epistemic: Array
 
 
 class Predictor:

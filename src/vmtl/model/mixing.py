@@ -16,7 +16,6 @@ fitted model reports softmax(log pi).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -24,9 +23,7 @@ from torch import Tensor, nn
 
 from vmtl.config.choices import MixingMode
 from vmtl.model.parameter_groups import ParameterGroups
-
-#: Most tasks whose mixing weights are a table; those of more are even.
-MAX_TASKS = 1000
+from vmtl.results.relatedness import MAX_TASKS
 
 
 def mixing_weights(logits: Tensor, tau: float, mask: Tensor) -> Tensor:
@@ -105,22 +102,3 @@ class Mixing(nn.Module):
         if self.n_tasks > MAX_TASKS:
             return self.start.new_zeros(self.n_tasks, self.n_tasks)
         return self.start if self.log_pi is None else self.log_pi
-
-
-@dataclass(frozen=True)
-class TaskStructure:
-    """Who learns from whom, and how much, before training: component i of task t is N(sharing_t mu_i, variance_t).
-
-    What was not inferred is None. Intervals are (2, ...): the lower and the upper end.
-    """
-
-    alpha: Tensor | None  # (T, T) mixing weights, zero diagonal, rows sum to 1; None of thousands
-    sharing: Tensor  # (T,) r_t
-    variance: Tensor  # (T,) v_t
-    covariance: Tensor | None  # (T, T) B, of one weight across tasks in the exact model; None of hundreds
-    factor: Tensor | None = None  # (T, R) of hundreds: B is its product with itself and 1 on the diagonal
-    beta: Tensor | None = None  # (T, T) whose representations are alike
-    positions: Tensor | None = None  # (T, Q) where the tasks lie
-    alpha_interval: Tensor | None = None  # (2, T, T)
-    beta_interval: Tensor | None = None  # (2, T, T)
-    sharing_interval: Tensor | None = None  # (2, T)

@@ -26,11 +26,12 @@ from vmtl.model.encoders import Encoder, FixedEncoder, GroupedLinear, KernelEnco
 from vmtl.model.heads import AmortisedHead, DirectHead, Head, NoisyAmortisedHead, class_statistics
 from vmtl.model.likelihoods import Categorical, GaussianNoise, Likelihood
 from vmtl.model.method import Method
-from vmtl.model.mixing import Mixing, TaskStructure
+from vmtl.model.mixing import Mixing
 from vmtl.model.noisy_encoders import NoisyLinearEncoder, NoisyMlpEncoder
 from vmtl.model.priors import PriorSettings, WPrior, make_w_prior
 from vmtl.model.priors.mixture_w import MixtureW
 from vmtl.model.task_weighting import WEIGHTINGS
+from vmtl.results.relatedness import TaskStructure
 
 
 @dataclass(frozen=True)

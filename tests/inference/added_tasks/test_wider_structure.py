@@ -13,7 +13,7 @@ from vmtl.inference.added_tasks.wider_structure import wider_structure
 from vmtl.inference.structure.covariance import DenseCovariance
 from vmtl.inference.structure.mixing_weights import structure_of
 from vmtl.inference.structure.newcomer import distances_of
-from vmtl.model.mixing import TaskStructure
+from vmtl.results.relatedness import TaskStructure
 
 KNOWN = DenseCovariance(torch.tensor([[1.0, 0.6, 0.3], [0.6, 1.0, 0.4], [0.3, 0.4, 1.0]]).double())
 ROW = torch.tensor([0.5, 0.45, 0.35]).double()

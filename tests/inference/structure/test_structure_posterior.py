@@ -25,7 +25,7 @@ from vmtl.inference.structure.placed_tasks import PlacedTasks
 from vmtl.inference.structure.positions import task_positions
 from vmtl.inference.structure.positions.task_positions import TaskPositions
 from vmtl.inference.structure.structure_posterior import Relatedness, infer_structure, pair_by_pair
-from vmtl.model.mixing import TaskStructure
+from vmtl.results.relatedness import TaskStructure
 
 
 def group_rows(rows_each: int, seed: int = 0, grouped: bool = True, classes: int = 2, own: float = 0.0) -> Rows:

@@ -15,10 +15,10 @@ from helpers.priors import (
     random_gaussian,
 )
 from vmtl.model.distributions import Gaussian, standard_normal_kl
-from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors import PriorSettings
 from vmtl.model.priors.conditional_mixture_w import ConditionalMixtureW
 from vmtl.model.priors.mixture_w import MixtureW
+from vmtl.results.relatedness import TaskStructure
 
 SIZE = 4
 SHARING, VARIANCE = (torch.tensor(value, dtype=torch.float64) for value in ([0.9, 0.5, 0.2], [0.3, 0.8, 0.9]))

@@ -15,9 +15,9 @@ from helpers.priors import (
 )
 from vmtl.config.choices import KL_FORMS
 from vmtl.model.distributions import Gaussian, standard_normal_kl
-from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors import PriorSettings
 from vmtl.model.priors.gumbel_mixture_w import GumbelMixtureW
+from vmtl.results.relatedness import TaskStructure
 
 SIZE = 4
 

@@ -10,11 +10,11 @@ from helpers.priors import PROBLEMS, make_context, random_gaussian
 from vmtl.config.choices import KL_FORMS
 from vmtl.data.rows import Rows
 from vmtl.model.distributions import Gaussian, standard_normal_kl
-from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors import PriorSettings, make_w_prior
 from vmtl.model.priors.conditional_mixture_w import ConditionalMixtureW
 from vmtl.model.priors.gumbel_mixture_w import GumbelMixtureW
 from vmtl.model.priors.mixture_w import MixtureW
+from vmtl.results.relatedness import TaskStructure
 
 SIZE = 4
 

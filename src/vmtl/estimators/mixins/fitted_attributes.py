@@ -13,7 +13,7 @@ from vmtl.inference.fitted import Fitted
 from vmtl.inference.hyperparameters import Hyperparameters
 from vmtl.inference.structure.covariance import LowRankCovariance
 from vmtl.inference.structure.mixing_weights import conditional_of
-from vmtl.model.mixing import MAX_TASKS
+from vmtl.results.relatedness import MAX_TASKS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from vmtl.estimators.inputs.task_labels import encode_tasks
 from vmtl.estimators.inputs.validation import InputValidationMixin
 from vmtl.estimators.mixins.folds import check_folds, fold_numbers, scores_by_folds
 from vmtl.inference.fitted import Fitted
-from vmtl.inference.left_out_scores import LeftOutScores
+from vmtl.results.left_out_scores import LeftOutScores
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -32,7 +32,6 @@ from vmtl.inference.features.kernel_map import KernelMap
 from vmtl.inference.features.longer_map import longer_map
 from vmtl.inference.features.maps import apply_map
 from vmtl.inference.fitted import Fitted
-from vmtl.inference.left_out_scores import LeftOutScores
 from vmtl.inference.prediction import SHRINKAGE
 from vmtl.inference.structure.covariance import TaskCovariance, alike
 from vmtl.inference.structure.known_tasks import ExactEvidence, KnownTasks, StructureBelief
@@ -41,8 +40,9 @@ from vmtl.inference.structure.newcomer import Newcomer, distances_to_last, separ
 from vmtl.inference.structure.positions.task_positions import compares_classes
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
-from vmtl.model.mixing import MAX_TASKS, TaskStructure
 from vmtl.model.model import Model
+from vmtl.results.left_out_scores import LeftOutScores
+from vmtl.results.relatedness import MAX_TASKS, TaskStructure
 
 #: How far apart a new task may stand from where its representations place it: o, by which B falls as exp(-o).
 APART = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0)

@@ -12,8 +12,8 @@ from vmtl.inference.features.feature_parts import ABSENT
 from vmtl.inference.features.maps import feature_spread
 from vmtl.inference.variational.history import History
 from vmtl.model.encoders import KernelEncoder
-from vmtl.model.mixing import TaskStructure
 from vmtl.model.model import Layout, Model
+from vmtl.results.relatedness import TaskStructure
 
 
 def wider_model(model: Model, rows: Rows) -> Model:

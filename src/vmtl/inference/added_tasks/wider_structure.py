@@ -11,7 +11,7 @@ from vmtl.inference.structure.covariance import TaskCovariance
 from vmtl.inference.structure.mixing_weights import conditional, resemblance, structure_of
 from vmtl.inference.structure.newcomer import distances_of
 from vmtl.inference.structure.placed_tasks import INTERVAL
-from vmtl.model.mixing import TaskStructure
+from vmtl.results.relatedness import TaskStructure
 
 
 def wider_structure(

@@ -25,7 +25,7 @@ from vmtl.inference.structure.structure_posterior import (
     StructurePosterior,
     infer_structure,
 )
-from vmtl.model.mixing import TaskStructure
+from vmtl.results.relatedness import TaskStructure
 
 #: Most rows on which scales are inferred, for two classes or a regression; for more classes, rows cubed times classes.
 SCALE_ROWS, MAX_CUBE = 700, 1.5e8

@@ -26,7 +26,6 @@ from vmtl.inference.features.kernel_selection import select_kernel
 from vmtl.inference.fitted import Fitted
 from vmtl.inference.forest.growing import GrownForest, grow_forest, is_asked
 from vmtl.inference.forest.share import infer_share
-from vmtl.inference.left_out_scores import LeftOutScores
 from vmtl.inference.recipes.steps import (
     adopt,
     build_model,
@@ -43,6 +42,7 @@ from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method
 from vmtl.model.model import Model
+from vmtl.results.left_out_scores import LeftOutScores
 
 #: Most rows whose left-out scores are kept, or so many of each task.
 KEPT_SCORES, TASK_SCORES = 20_000, 20

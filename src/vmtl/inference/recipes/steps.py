@@ -23,9 +23,9 @@ from vmtl.inference.structure.structure_posterior import Relatedness
 from vmtl.model.heads import DirectHead
 from vmtl.model.likelihoods import GaussianNoise
 from vmtl.model.method import Method
-from vmtl.model.mixing import TaskStructure
 from vmtl.model.model import Layout, Model
 from vmtl.model.priors import W_PRIORS
+from vmtl.results.relatedness import TaskStructure
 
 #: Most rows whose representations the kept means of classes are made from.
 MAX_KEPT_ROWS = 20_000

@@ -16,7 +16,7 @@ from vmtl.inference.structure.structure_posterior import Relatedness
 from vmtl.inference.training_data import TrainingData
 from vmtl.inference.variational.run import Callbacks, train_model
 from vmtl.model.method import Method
-from vmtl.model.mixing import MAX_TASKS, TaskStructure
+from vmtl.results.relatedness import MAX_TASKS, TaskStructure
 
 #: Logit scale at most where the means of q(w) are trained: beyond it they do not get there in time.
 MAX_TRAINED_SCALE = 10.0

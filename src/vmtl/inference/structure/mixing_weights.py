@@ -13,7 +13,7 @@ from vmtl.inference.structure.covariance import (
     TaskCovariance,
     alike,
 )
-from vmtl.model.mixing import MAX_TASKS, TaskStructure
+from vmtl.results.relatedness import MAX_TASKS, TaskStructure
 
 #: v_t at least, in units of the prior variance.
 LEAST_VARIANCE = 1e-3

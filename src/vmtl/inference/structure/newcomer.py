@@ -25,7 +25,7 @@ from vmtl.inference.structure.mixing_weights import conditional, covariance_of
 from vmtl.inference.structure.positions.class_means import ClassMeans
 from vmtl.inference.structure.positions.task_positions import n_draws_of, squared_distances
 from vmtl.inference.structure.readings.partition_prior import THETA
-from vmtl.model.mixing import MAX_TASKS, TaskStructure
+from vmtl.results.relatedness import MAX_TASKS, TaskStructure
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from vmtl.inference.structure.positions.task_positions import TaskPositions
 from vmtl.inference.structure.readings.partition_prior import log_partition_prior
 from vmtl.inference.structure.readings.standing_apart import CENTRE
 from vmtl.inference.structure.smooth_kernel import placed_covariance
-from vmtl.model.mixing import TaskStructure
+from vmtl.results.relatedness import TaskStructure
 
 #: Readings that are less probable by least squares than this part of the most probable one are not judged.
 LEAST_SHARE = 3e-4

@@ -38,7 +38,7 @@ from vmtl.inference.structure.readings.evidence import Targets
 from vmtl.inference.structure.readings.groups import read_groups
 from vmtl.inference.structure.readings.remaining_tasks import read_whole
 from vmtl.inference.structure.readings.standing_apart import read_structure
-from vmtl.model.mixing import TaskStructure
+from vmtl.results.relatedness import TaskStructure
 
 #: Most rows whose targets are looked at; most whose representations are, or so many of each task.
 TARGET_ROWS, POSITION_ROWS, TASK_ROWS = 500, 2000, 20

@@ -19,9 +19,9 @@ from torch import Tensor
 
 from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Gaussian
-from vmtl.model.mixing import TaskStructure
 from vmtl.model.priors.base import PriorSettings
 from vmtl.model.priors.mixture_w import MixtureW
+from vmtl.results.relatedness import TaskStructure
 
 
 class ConditionalMixtureW(MixtureW):

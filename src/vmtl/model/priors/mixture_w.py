@@ -17,9 +17,10 @@ from torch import Tensor
 
 from vmtl._utils.noise import Noise
 from vmtl.model.distributions import Gaussian, Posterior, standard_normal_kl
-from vmtl.model.mixing import TaskStructure, renormalise
+from vmtl.model.mixing import renormalise
 from vmtl.model.priors.base import Context, PriorSettings, WPrior
 from vmtl.model.priors.mixture_kl.forms import mixture_kl
+from vmtl.results.relatedness import TaskStructure
 
 
 class MixtureW(WPrior):

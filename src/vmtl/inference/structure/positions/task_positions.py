@@ -28,7 +28,7 @@ from vmtl.data.rows import Rows
 from vmtl.inference.structure.covariance import MAX_DENSE
 from vmtl.inference.structure.positions.class_means import ClassCells, sum_by_task
 from vmtl.inference.structure.positions.leading_axes import leading_axes
-from vmtl.model.mixing import MAX_TASKS
+from vmtl.results.relatedness import MAX_TASKS
 
 #: Tables of pure noise from which the noise of the distances is known: at most, at least, and tasks in all of them.
 #: Its edge is the sharper the more tasks there are.

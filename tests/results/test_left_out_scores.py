@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vmtl.inference.left_out_scores import LeftOutScores
+from vmtl.results.left_out_scores import LeftOutScores
 
 
 def scores(counts: tuple[int, ...], seed: int = 0) -> LeftOutScores:

@@ -1,0 +1,11 @@
+"""Basic multi-task learning: a shared encoder, one deterministic classifier per task."""
+
+from vmtl.paper.method import Method
+
+METHOD = Method(
+    name="BMTL",
+    summary="shared encoder, one deterministic classifier per task",
+    reference="the paper's baseline; Caruana (1997)",
+    prior_w="standard_normal",
+    shared_noise=True,
+)

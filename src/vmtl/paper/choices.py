@@ -5,23 +5,19 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 #: What makes q(z | x), see ``vmtl.paper.encoders``.
-EncoderName = Literal["kernel", "linear", "noisy-linear", "mlp", "noisy-mlp"]
+EncoderName = Literal["linear", "noisy-linear", "mlp", "noisy-mlp"]
 #: How the KL to a mixture is computed.
 KLForm = Literal["bound", "monte-carlo", "moment-matched", "weighted-sum"]
 KL_FORMS: tuple[KLForm, ...] = get_args(KLForm)
 #: How mixing weights are found.
 MixingMode = Literal["gumbel", "learnable", "mean"]
-#: Whether a mixture prior also moves the tasks it is mixed from.
+#: Whether gradients also pass through a mixture prior, to the tasks that it is mixed from.
 PriorGradient = Literal["detached", "both"]
 #: What a prediction is made of: draws of z and w (Eq. 12), the moments of the logits, or posterior means.
 Predictive = Literal["monte-carlo", "moment", "mean"]
-#: How the expected loss of training is computed: on draws of z and w, or with z integrated out.
-LossEstimator = Literal["sampled", "moment"]
-#: Where mixing weights start: from the evidence of the rows, or uniform.
-InitialRelatedness = Literal["evidence", "uniform"]
 #: Whether tasks count alike in the objective, by their rows, or whole.
 TaskWeight = Literal["tasks", "rows", "sum"]
 #: What attention logits are divided by: the root of the number of features, or the range of a row's logits.
 AttentionScale = Literal["root", "range"]
-#: How widths of q(w) are kept positive.
+#: How standard deviations of q(w) are kept positive.
 WidthLink = Literal["exp", "softplus"]

@@ -38,10 +38,6 @@ class Gaussian:
         """The entries ``index`` of the leading axis."""
         return Gaussian(self.mean[index], self.scale[index])
 
-    def times(self, factor: Tensor) -> Gaussian:
-        """The law of ``factor`` (positive) times a draw."""
-        return Gaussian(factor * self.mean, factor * self.scale)
-
     def kl(self, other: Gaussian) -> Tensor:
         """KL(self || other), summed over the last axis.
 
@@ -81,10 +77,6 @@ class Delta:
     def at(self, index: Tensor) -> Delta:
         """The entries ``index`` of the leading axis."""
         return Delta(self.mean[index])
-
-    def times(self, factor: Tensor) -> Delta:
-        """The law of ``factor`` (positive) times a draw."""
-        return Delta(factor * self.mean)
 
     def detach(self) -> Delta:
         """The same point, through which no gradient passes."""

@@ -10,13 +10,12 @@ An encoder is an affine ``first`` layer followed by ``posterior``, because an af
 average of the prior of z. ``groups`` is the length of the leading axis of every parameter: 1 when shared, T when each
 task has its own.
 
-Where we depart from the paper: its network is ``MlpEncoder``; the default's is ``KernelEncoder`` (docs/defaults.md).
+The paper's network is ``MlpEncoder``.
 """
 
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +23,6 @@ from torch.nn import functional as F
 
 from vmtl._utils.noise import Noise
 from vmtl.paper.distributions import Delta, Gaussian, Posterior
-from vmtl.paper.parameter_groups import ParameterGroups
 
 
 def pick(parameter: Tensor, task: Tensor | None) -> Tensor:
@@ -37,7 +35,6 @@ def pick(parameter: Tensor, task: Tensor | None) -> Tensor:
 class GroupedLinear(nn.Module):
     """x W + b with one (W, b) per group: (T, N, in) to (T, N, out)."""
 
-    parameter_groups: ClassVar[ParameterGroups] = {"weight": "network", "bias": "network"}
 
     def __init__(
         self, groups: int, size_in: int, size_out: int, *, bias: float | None = None, deviation: float | None = None
@@ -73,8 +70,6 @@ class GroupedLinear(nn.Module):
 class Encoder(nn.Module):
     """Base: dropout on the features, an affine first layer, then the posterior."""
 
-    #: q(z | x) has a mean that training never changes.
-    fixed = False
     #: ``first`` is affine and carries all that the posterior needs of x.
     commutes = True
 
@@ -97,38 +92,8 @@ class Encoder(nn.Module):
         return self.posterior(self.first(x, task), task)
 
 
-class KernelEncoder(Encoder):
-    """z = kernel features, one learned width: q(z | x) = N(h, (s spread)^2).
-
-    where h = x, the kernel features made once per fit, (T, N, K); spread = their standard deviation over
-    the training rows, (G, K); s = one learned number per group. The scale follows the spread of each
-    dimension instead of being free in each, so that KL_z needs one table of squared distances per fit.
-    """
-
-    fixed = True
-    parameter_groups: ClassVar[ParameterGroups] = {"log_width": "scale"}
-    spread: Tensor
-
-    def __init__(self, spread: Tensor, stochastic: bool) -> None:
-        super().__init__(spread.shape[-1])
-        self.register_buffer("spread", spread[:, None])  # (G, 1, K)
-        start = torch.full((len(spread), 1, 1), math.log(0.1))
-        self.log_width = nn.Parameter(start) if stochastic else None
-
-    def first(self, x: Tensor, task: Tensor | None = None) -> Tensor:
-        return x
-
-    def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
-        if self.log_width is None:
-            return Delta(first)
-        scale = pick(self.spread, task) * pick(self.log_width, task).exp()
-        return Gaussian(first, scale.expand_as(first))
-
-
 class FixedEncoder(Encoder):
     """z = x: features that are taken as they are."""
-
-    fixed = True
 
     def first(self, x: Tensor, task: Tensor | None = None) -> Tensor:
         return x
@@ -140,7 +105,6 @@ class FixedEncoder(Encoder):
 class LinearEncoder(Encoder):
     """z mean = x W + b, with one learned scale per latent dimension."""
 
-    parameter_groups: ClassVar[ParameterGroups] = {"log_scale": "scale"}
 
     def __init__(self, groups: int, size_in: int, latent_dim: int, stochastic: bool, dropout: float) -> None:
         super().__init__(latent_dim, dropout)

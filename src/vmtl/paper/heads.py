@@ -17,7 +17,6 @@ mean feature says nothing about the regressor, the covariance of features and ta
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +28,6 @@ from vmtl.data.rows import Rows
 from vmtl.paper.distributions import Delta, Gaussian, Posterior
 from vmtl.paper.encoders import GroupedLinear
 from vmtl.paper.noisy_encoders import NoisyMlp
-from vmtl.paper.parameter_groups import ParameterGroups
 
 
 class DirectHead(nn.Module):
@@ -39,7 +37,6 @@ class DirectHead(nn.Module):
     """
 
     amortised = False
-    parameter_groups: ClassVar[ParameterGroups] = {"mean": "main", "log_scale": "scale", "rho": "scale"}
 
     def __init__(
         self,

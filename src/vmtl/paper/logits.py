@@ -1,11 +1,10 @@
 """Logits from z and w: the draws z^l, w^m of Eq. 11, and their closed-form moments.
 
-logits = s0 w . [z; 1]
+logits = w . [z; 1]
 
 where
     z = ``q_z``, mean and scale (T, N, K)
     w = ``q_w``, mean and scale (T, C, K + 1): the last entry multiplies a feature of value 1, the bias
-    s0 = ``Model.logit_scale``, put into w by the caller
 
 Where we depart from the paper: given z, M draws of the logits replace M draws of the weight matrix (local
 reparameterisation), and draws come in antithetic pairs.

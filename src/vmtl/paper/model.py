@@ -6,7 +6,7 @@ where
     p(y | z, w) = ``likelihood``
     p(w | others) = ``prior_w``, with alpha from ``mixing_w``
     p(z | x, others) = the prior of z, with beta from ``mixing_z``: it needs the training rows, so it belongs to
-        ``vmtl.paper.objective.Objective``, and a model is whole without it, for predictions
+        ``vmtl.paper.objective.Objective``; a model predicts without it
     q(z | x), q(w) = ``encoder``, ``head``
 """
 
@@ -22,16 +22,14 @@ from vmtl._utils.noise import Noise
 from vmtl.paper.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.paper.distributions import Delta, Gaussian, Posterior
-from vmtl.paper.encoders import Encoder, FixedEncoder, GroupedLinear, KernelEncoder, LinearEncoder, MlpEncoder
+from vmtl.paper.encoders import Encoder, FixedEncoder, GroupedLinear, LinearEncoder, MlpEncoder
 from vmtl.paper.heads import AmortisedHead, DirectHead, Head, NoisyAmortisedHead, class_statistics
 from vmtl.paper.likelihoods import Categorical, GaussianNoise, Likelihood
 from vmtl.paper.method import Method
 from vmtl.paper.mixing import Mixing
 from vmtl.paper.noisy_encoders import NoisyLinearEncoder, NoisyMlpEncoder
-from vmtl.paper.priors import PriorSettings, WPrior, make_w_prior
-from vmtl.paper.priors.mixture_w import MixtureW
+from vmtl.paper.priors import WPrior, make_w_prior
 from vmtl.paper.task_weighting import WEIGHTINGS
-from vmtl.results.relatedness import TaskStructure
 
 
 @dataclass(frozen=True)
@@ -42,35 +40,31 @@ class Layout:
     task_rows: Tensor  # (T,) N_t
     size_in: int  # D, of the features that the encoder reads
     is_classification: bool
-    spread: Tensor  # (G, F) deviation of the features
     statistics: Tensor  # (T, C, D) what an amortised head reads
 
     @classmethod
-    def of(cls, rows: Rows, spread: Tensor, *, amortised: bool = True) -> Layout:
+    def of(cls, rows: Rows, *, amortised: bool = True) -> Layout:
         """The layout of these training rows; without ``amortised`` no head reads statistics of them."""
         return cls(
             rows.class_mask,
             rows.task_weight,
             rows.x.shape[1],
             rows.is_classification,
-            spread,
             class_statistics(rows) if amortised else rows.x.new_zeros(1, 1, 1),
         )
 
     def to(self, device: str) -> Layout:
         """The same shapes on another device; on ``meta`` they have no memory. The small class mask stays."""
-        moved = {name: getattr(self, name).to(device) for name in ("task_rows", "spread", "statistics")}
+        moved = {name: getattr(self, name).to(device) for name in ("task_rows", "statistics")}
         return replace(self, **moved)
 
 
 def effective_method(method: Method, settings: Settings) -> Method:
-    """The method with z or w made deterministic, or points without a prior, where the settings say so."""
+    """The method with z or w made deterministic, and so without a prior, where the settings say so."""
     if not settings.bayesian_z and method.q_z == "gaussian":
         method = replace(method, q_z="delta", prior_z=None)
     if not settings.bayesian_w and method.q_w == "gaussian":
-        method = replace(method, q_w="delta", prior_w="standard_normal")
-    if not settings.ridge and method.q_w == "delta" and method.prior_w == "standard_normal":
-        method = replace(method, prior_w=None)
+        method = replace(method, q_w="delta", prior_w=None)
     return method
 
 
@@ -89,12 +83,11 @@ class Model(nn.Module):
 
     class_mask: Tensor
     task_rows: Tensor
-    log_logit_scale: Tensor
 
     def __init__(self, method: Method, settings: Settings, layout: Layout) -> None:
         super().__init__()
         self.method, self.settings = effective_method(method, settings), settings
-        self.is_classification = layout.is_classification
+        self.is_classification, self.size_in = layout.is_classification, layout.size_in
         self.n_tasks, n_classes = layout.class_mask.shape
         self.register_buffer("class_mask", layout.class_mask)
         self.register_buffer("task_rows", layout.task_rows)
@@ -102,13 +95,12 @@ class Model(nn.Module):
         self.head = self._build_head(layout, n_classes)
         self.prior_w: WPrior | None = None
         if self.method.prior_w is not None:
-            self.prior_w = make_w_prior(self.method.prior_w, self.prior_settings(), layout.class_mask, self.size_w)
+            self.prior_w = make_w_prior(self.method.prior_w, settings, layout.class_mask, self.size_w)
         self.tied = settings.tie_mixing and self.method.mixes_w and self.method.mixes_z
         self.mixing_w = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_w else None
         self.mixing_z = Mixing(self.n_tasks, settings.mixing) if self.method.mixes_z and not self.tied else None
-        self.register_buffer("log_logit_scale", torch.tensor(settings.logit_scale or 1.0).log())
         self.likelihood: Likelihood = (
-            Categorical(layout.class_mask, settings.all_classes)
+            Categorical(layout.class_mask)
             if layout.is_classification
             else GaussianNoise(self.n_tasks, self.method.shared_noise)
         )
@@ -120,43 +112,10 @@ class Model(nn.Module):
         """Weights of a class: one for each dimension of z, and the bias if there is one."""
         return self.encoder.latent_dim + int(self.settings.bias)
 
-    def start_from(self, structure: TaskStructure) -> None:
-        """Begin at inferred mixing weights and sharing strengths instead of uniform ones."""
-        if structure.alpha is not None:
-            if self.mixing_w is not None:
-                self.mixing_w.start_from(structure.alpha.to(self.task_rows))
-            if self.mixing_z is not None:
-                beta = structure.alpha if structure.beta is None else structure.beta
-                self.mixing_z.start_from(beta.to(self.task_rows))
-        if isinstance(self.prior_w, MixtureW):
-            self.prior_w.start_from(structure)
-
-    def freeze_mixing(self) -> None:
-        """Keep the mixing weights from being trained."""
-        for mixing in (self.mixing_w, self.mixing_z):
-            if mixing is not None:
-                mixing.requires_grad_(False)
-
-    def prior_settings(self) -> PriorSettings:
-        """The settings that the priors of this model read."""
-        settings = self.settings
-        return PriorSettings(
-            sharing=settings.sharing,
-            kl_form=settings.kl_form,
-            gradient_w=settings.prior_gradient_w,
-            gradient_z=settings.prior_gradient_z,
-            draws=settings.n_z * settings.n_w,
-            attention=settings.attention_scale,
-            dropout=settings.prior_dropout,
-            bias_slip=settings.bias_slip,
-        )
-
     def _build_encoder(self, layout: Layout) -> Encoder:
         settings, size_in = self.settings, layout.size_in
         groups = self.n_tasks if self.method.encoder == "per task" else 1
         stochastic = self.method.q_z == "gaussian"
-        if settings.encoder == "kernel":
-            return KernelEncoder(layout.spread, stochastic)
         if self.method.encoder == "fixed":
             return FixedEncoder(size_in, settings.dropout)
         if settings.encoder == "noisy-linear" and stochastic:
@@ -193,11 +152,6 @@ class Model(nn.Module):
         for module in self.modules():
             if isinstance(module, GroupedLinear | DirectHead):
                 module.reset(generator)
-
-    @property
-    def logit_scale(self) -> Tensor:
-        """s0 in logits = s0 w . [z; 1]: ()."""
-        return self.log_logit_scale.exp()
 
     def q_w(self, alpha: Tensor | None = None, noise: Noise | None = None) -> Posterior:
         """The classifiers of all tasks, with a last weight for a feature of value 1: (T, C, K + 1)."""
@@ -244,9 +198,7 @@ class Model(nn.Module):
 
     def sharing(self) -> Tensor:
         """Sharing strength of every task: (T,), zeros if w has no mixture prior."""
-        if isinstance(self.prior_w, MixtureW):
-            return self.prior_w.sharing
-        return torch.zeros_like(self.task_rows)
+        return torch.full_like(self.task_rows, self.settings.sharing if self.method.mixes_w else 0.0)
 
     def _reported(self, mixing: Mixing | None) -> Tensor:
         if mixing is None:

@@ -6,7 +6,6 @@ which have no prior: nothing is paid for them.
 
 from __future__ import annotations
 
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +13,6 @@ from torch.nn import functional as F
 
 from vmtl.paper.distributions import Gaussian, Posterior
 from vmtl.paper.encoders import Encoder, GroupedLinear, pick
-from vmtl.paper.parameter_groups import ParameterGroups
 
 
 class NoisyLinear(nn.Module):
@@ -23,7 +21,6 @@ class NoisyLinear(nn.Module):
     where S, s = softplus of ``rho`` (G, in, out) and ``rho_bias`` (G, 1, out).
     """
 
-    parameter_groups: ClassVar[ParameterGroups] = {"rho": "scale", "rho_bias": "scale"}
     #: Deviation of the means at the start, and where rho starts.
     deviation, start = 0.1, -3.0
 
@@ -89,13 +86,3 @@ class NoisyMlpEncoder(Encoder):
 
     def posterior(self, first: Tensor, task: Tensor | None = None) -> Posterior:
         return self.network.after_first(first, task)
-
-
-def upgrade(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors of a noisy linear encoder as 0.1.0 wrote them: widths as logs, and none of the bias."""
-    log_scale = weights["encoder.log_scale"]
-    renamed = {name.replace("encoder.mean.", "encoder.layer.mean."): value for name, value in weights.items()}
-    del renamed["encoder.log_scale"]
-    renamed["encoder.layer.rho"] = log_scale.exp().expm1().log()
-    renamed["encoder.layer.rho_bias"] = torch.full_like(weights["encoder.mean.bias"], -1e3)
-    return renamed

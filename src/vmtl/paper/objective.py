@@ -2,21 +2,20 @@
 
 Minimising the KL of Eq. 4 from q to the true posterior is maximising the lower bound of Eq. 5, on draws Eq. 11:
 
-loss_t = mean_n [ NLL_tn + kl_scale_z KL_z,tn ] + (kl_scale_w KL_w,t + entropy_weight C K KL(alpha_t || start_t)) / N_t
+loss_t = mean_n [ NLL_tn + kl_scale_z KL_z,tn ] + kl_scale_w KL_w,t / N_t
 
 where
     NLL_tn = -1/(L M) sum_l sum_m log p(y_tn | z^l, w^m), ``Terms.nll`` after the mean over rows (T,)
     KL_z,tn = KL(q(z_tn | x_tn) || p(z_tn | x_tn, others)), ``Terms.kl_z`` after the mean over rows (T,)
     KL_w,t = KL(q(w_t) || p(w_t | others)), ``Terms.kl_w`` (T,)
-    alpha_t, start_t = mixing weights now and at the first step, ``Terms.entropy`` (T,)
     N_t = ``Model.task_rows`` (T,); L, M = ``n_z``, ``n_w``
-    kl_scale_z, kl_scale_w, entropy_weight = ``Scales``
+    kl_scale_z, kl_scale_w = ``Scales``
 
-With both scales 1 and no last term, loss_t is minus the ELBO of task t (Eq. 5) divided by N_t.
+With both scales 1, loss_t is minus the ELBO of task t (Eq. 5) divided by N_t, and the sum of all loss_t by the shares
+N_t / N (``task_weight="rows"``) is Eq. 11 up to a constant factor: the preset ``literal``.
 
-Where we depart from the paper: tasks count by their rows as in Eq. 11, alike (``task_weight="tasks"``) or whole
-("sum"); ``divide_kl_w=False`` adds KL_w to the mean loss of a row whole, not divided by N_t, as the authors' code does;
-the last term keeps alpha from going one-hot under the convex bound of KL_w.
+Where we depart from the paper: tasks count alike (``task_weight="tasks"``) or whole ("sum"); ``divide_kl_w=False`` adds
+KL_w to the mean loss of a row whole, not divided by N_t, as the authors' code does.
 """
 
 from __future__ import annotations
@@ -29,35 +28,33 @@ from torch import Tensor, nn
 from vmtl._utils.noise import Noise
 from vmtl.data.rows import Batch, Rows
 from vmtl.paper.distributions import Gaussian, Posterior
-from vmtl.paper.logits import logit_moments, sample_logits
+from vmtl.paper.logits import sample_logits
 from vmtl.paper.model import Model
 from vmtl.paper.priors import Context, ZPrior, make_z_prior
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Raw terms of every task: mean NLL and mean KL_z over its rows, KL_w and the entropy term, in nats."""
+    """Raw terms of every task: mean NLL and mean KL_z over its rows, and KL_w, in nats."""
 
     nll: Tensor  # (T,)
     kl_z: Tensor  # (T,)
     kl_w: Tensor  # (T,)
-    entropy: Tensor  # (T,)
 
 
 @dataclass(frozen=True)
 class Scales:
-    """Multipliers of the terms at one step."""
+    """Weights of the KL terms at one step."""
 
     kl_z: float
     kl_w: float
-    entropy: float
 
 
 class Objective(nn.Module):
     """What training minimises: a model, and the prior of z that its training rows define.
 
-    A model alone predicts and cannot be trained: the prior of z (Eq. 9) needs the rows of the other tasks, which
-    this object holds only during training.
+    The prior of z (Eq. 9) needs the rows of the other tasks, which this object holds during training; a model alone
+    predicts and cannot be trained.
 
     Parameters
     ----------
@@ -75,7 +72,7 @@ class Objective(nn.Module):
             raise ValueError("This model is for prediction only: its weights are frozen; fit a new one on the rows.")
         self.model, self.settings = model, model.settings
         name = model.method.prior_z
-        self.prior_z = None if name is None else make_z_prior(name, model.prior_settings(), rows, model.encoder)
+        self.prior_z = None if name is None else make_z_prior(name, model.settings, rows, model.encoder.latent_dim)
         self.task_share = self._task_share(model.task_rows)
 
     def terms(self, batch: Batch, tau: float, noise: Noise) -> Terms:
@@ -87,9 +84,9 @@ class Objective(nn.Module):
         context = Context(batch, alpha, beta, noise)
         zero = batch.weight.new_zeros(model.n_tasks)
         kl_w = zero if model.prior_w is None else model.prior_w.penalty(weights, context)
-        kl_z = zero if self.prior_z is None else self.prior_z.kl(q_z, context)
+        kl_z = zero if self.prior_z is None else self.prior_z.kl(q_z, model.encoder, context)
         nll = batch.mean(self._nll(q_z, model.with_bias(weights), batch.y, noise))
-        return Terms(nll, kl_z, kl_w, self._entropy(weights))
+        return Terms(nll, kl_z, kl_w)
 
     def task_losses(self, terms: Terms, scales: Scales) -> Tensor:
         """loss_t of every task, as at the top of this file: (T,)."""
@@ -97,8 +94,7 @@ class Objective(nn.Module):
         kl_w = scales.kl_w * terms.kl_w
         if self.settings.divide_kl_w:
             kl_w = kl_w / model.task_rows
-        rest = (scales.entropy * terms.entropy + model.likelihood.penalty()) / model.task_rows
-        return terms.nll + scales.kl_z * terms.kl_z + kl_w + rest
+        return terms.nll + scales.kl_z * terms.kl_z + kl_w + model.likelihood.penalty() / model.task_rows
 
     def loss(self, terms: Terms, scales: Scales) -> Tensor:
         """The scalar to minimise: the tasks' losses, summed as the method weighs them."""
@@ -113,25 +109,8 @@ class Objective(nn.Module):
         return whole if self.settings.task_weight == "sum" else whole / len(whole)
 
     def _nll(self, q_z: Posterior, q_w: Posterior, y: Tensor, noise: Noise) -> Tensor:
-        """-log p(y | z, w) of every row, averaged over draws: (T, N).
-
-        Logits are s0 w . [z; 1]; the scale s0 is put into w, which is smaller than the logits.
-        """
+        """-log p(y | z, w) of every row, averaged over draws: (T, N)."""
         likelihood, n_z, n_w = self.model.likelihood, self.settings.n_z, self.settings.n_w
-        if self.settings.logit_scale != 1:
-            q_w = q_w.times(self.model.logit_scale)
-        if self.settings.estimator == "moment" and (q_z.stochastic or q_w.stochastic):
-            return likelihood.nll_moments(logit_moments(q_z, q_w), y, noise, n_w)
         if isinstance(q_z, Gaussian) and isinstance(q_w, Gaussian):
             return likelihood.nll_sampled(q_z, q_w, y, noise, n_z, n_w)
         return likelihood.nll(sample_logits(q_z, q_w, noise, n_z, n_w), y)
-
-    def _entropy(self, q_w: Posterior) -> Tensor:
-        """C K KL(alpha || alpha at the start): as if every weight had its own indicator of the task it comes from.
-
-        From a uniform start this is C K sum_i alpha log alpha up to a constant.
-        """
-        mixing = self.model.mixing_w
-        if mixing is None or mixing.log_pi is None or not self.settings.entropy_weight:
-            return q_w.mean.new_zeros(self.model.n_tasks)
-        return float(q_w.mean[0].numel()) * mixing.divergence()

@@ -3,24 +3,21 @@
 p(y | x) ~ 1/(L M) sum_l sum_m p(y | z^l, w^m),   z^l ~ q(z | x), w^m ~ q(w_t)
 
 where
-    z^l = draws of ``model.encoder(features)`` (G, L, B, K), L = ``predict_z``
+    z^l = draws of ``model.encoder(x)`` (G, L, B, K), L = ``predict_z``
     w^m = draws of ``Predictor.q_w`` (T, C, K + 1) as draws of the logits given z, M = ``predict_w``
-    p(y | z, w) = softmax(s0 w . [z; 1]); in regression N(s0 w . [z; 1], sigma_t^2)
+    p(y | z, w) = softmax(w . [z; 1]); in regression N(w . [z; 1], sigma_t^2)
 
-Where we depart from the paper: this average is ``predictive="monte-carlo"``. The default, ``"moment"``, draws nothing:
-it takes mean and variance of the logits in closed form (``vmtl.paper.logits.logit_moments``) and shrinks the mean by
-the variance; ``"mean"`` takes the means of z and w alone. Where a forest has a share v
-(``vmtl.inference.forest``), it is one draw more, of that weight: p becomes (1 - v) p + v q.
+The paper's average is ``predictive="monte-carlo"``. ``"moment"`` draws nothing: it takes mean and variance of the logits
+in closed form (``vmtl.paper.logits.logit_moments``) and shrinks the mean by the variance; ``"mean"`` takes the means of z
+and w alone.
 
 Rows run in zero-padded blocks of one fixed shape, and random numbers are shared by all rows, so that a
 prediction does not depend on batch size, row order or what else is predicted, but for the rounding of a matrix product,
-which on some processors differs from one place in a block to another. A task that was there before the features grew
-has no weight for those that came later, and is predicted without them: to the bit as before.
+which on some processors differs from one place in a block to another.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator
 
@@ -30,17 +27,14 @@ from torch import Tensor
 
 from vmtl._utils.noise import antithetic
 from vmtl._utils.types import Array
-from vmtl.inference.features.feature_map import FeatureMap
-from vmtl.inference.features.feature_parts import feature_parts
-from vmtl.inference.forest.trees import Forest
+from vmtl.data.prediction_blocks import padded_blocks
+from vmtl.paper.choices import Predictive
 from vmtl.paper.distributions import Gaussian, Posterior
 from vmtl.paper.likelihoods import GaussianNoise
 from vmtl.paper.logits import affine, logit_moments
 from vmtl.paper.model import Model
 from vmtl.results.predictions import ClassPrediction, Probabilities, RealPrediction
 
-#: A block is CELLS cells of CELL_ROWS rows, each cell of one task.
-CELLS, CELL_ROWS = 8, 32
 #: How much the variance of a logit shrinks it. MacKay's pi / 8 is for two classes and under-confident on many.
 SHRINKAGE = 0.2
 #: Draws that split the uncertainty in the moment predictive.
@@ -50,23 +44,16 @@ MOMENT_DRAWS = 32
 class Predictor:
     """A fitted model, ready to predict: q(w) and the shared draws are computed once."""
 
-    def __init__(
-        self, feature_map: FeatureMap, model: Model, mode: str, seed: int, forest: Forest | None = None
-    ) -> None:
-        self.feature_map, self.model, self.mode, self.forest = feature_map, model, mode, forest
+    def __init__(self, model: Model, mode: Predictive, seed: int) -> None:
+        self.model, self.mode = model, mode
         self.device, self.dtype = model.task_rows.device, model.task_rows.dtype
         with torch.no_grad():
             self.q_w: Posterior = model.q_w()
-            self.scale = model.logit_scale
-        self._parts = feature_parts(feature_map, model, self.q_w)
-        settings = model.settings
+        settings, n_outputs = model.settings, self.q_w.mean.shape[1]
         generator = torch.Generator().manual_seed(seed)
-        sizes, outputs = [part.encoder.latent_dim for part in self._parts], self.q_w.mean.shape[1]
-        first = self._draw(generator, settings.predict_z, sizes[0])
-        self._eps_w = self._draw(generator, settings.predict_z * settings.predict_w, outputs)  # (L*M, C)
-        self._eps_moment = self._draw(generator, MOMENT_DRAWS, outputs)
-        later = [self._draw(generator, settings.predict_z, b - a) for a, b in itertools.pairwise(sizes)]
-        self._eps_z = torch.cat([first, *later], 1)  # (L, K)
+        self._eps_z = self._draw(generator, settings.predict_z, model.encoder.latent_dim)  # (L, K)
+        self._eps_w = self._draw(generator, settings.predict_z * settings.predict_w, n_outputs)  # (L*M, C)
+        self._eps_moment = self._draw(generator, MOMENT_DRAWS, n_outputs)
 
     def _draw(self, generator: torch.Generator, draws: int, size: int) -> Tensor:
         """Antithetic pairs of standard normal draws."""
@@ -79,10 +66,7 @@ class Predictor:
         probabilities = np.empty((len(task), self.q_w.mean.shape[1]), dtype=_numpy_dtype(self.dtype))
         for rows, place, q_z, q_w in self._blocks(x, task):
             p, _ = self._class_block(q_z, q_w, split=False)
-            p = p.flatten(0, 1)[place]
-            if self.forest is not None:
-                p = self.forest.join(p, self.forest(self._raw(x, rows)))
-            probabilities[rows] = p.cpu().numpy()
+            probabilities[rows] = p.flatten(0, 1)[place].cpu().numpy()
         return Probabilities(probabilities)
 
     @torch.no_grad()
@@ -94,9 +78,6 @@ class Predictor:
         for rows, place, q_z, q_w in self._blocks(x, task):
             p, h = self._class_block(q_z, q_w, split=True)
             p, h = p.flatten(0, 1)[place], h.flatten(0, 1)[place]
-            if self.forest is not None:
-                said = self.forest(self._raw(x, rows))
-                p, h = self.forest.join(p, said), self.forest.join(h, entropy(said))
             probabilities[rows] = p.cpu().numpy()
             total[rows] = entropy(p).cpu().numpy()
             aleatoric[rows] = np.minimum(h.cpu().numpy(), total[rows])
@@ -116,51 +97,23 @@ class Predictor:
 
     @torch.no_grad()
     def features(self, x: Array, task: Array) -> Array:
-        """The mean representation of every row, with the features of all tasks: (n, K)."""
-        out = np.empty((len(task), self.model.encoder.latent_dim), dtype=_numpy_dtype(self.dtype))
-        for rows, place, buffer, cell_task in self._cells(x, task, np.arange(len(task))):
-            features = self.feature_map(buffer, cell_task)
-            out[rows] = self.model.encoder(features, cell_task).mean.flatten(0, 1)[place].cpu().numpy()
-        return out
-
-    def _raw(self, x: Array, rows: Array) -> Tensor:
-        """Some rows of x as the model rounds them, for the forest: (n, D)."""
-        return torch.from_numpy(np.ascontiguousarray(x[rows])).to(self.dtype)
+        """The mean of z of every row: (n, K)."""
+        means = np.empty((len(task), self.model.encoder.latent_dim), dtype=_numpy_dtype(self.dtype))
+        for rows, place, q_z, _ in self._blocks(x, task):
+            means[rows] = q_z.mean.flatten(0, 1)[place].cpu().numpy()
+        return means
 
     def _blocks(self, x: Array, task: Array) -> Iterator[tuple[Array, Tensor, Posterior, Posterior]]:
-        """Blocks of rows of (CELLS, CELL_ROWS): row numbers, their places in the block, q(z), q(w) of the cells."""
-        for part in self._parts:
-            numbers = np.flatnonzero(part.tasks[task])
-            for rows, place, buffer, cell_task in self._cells(x, task, numbers):
-                features = part.feature_map(buffer, cell_task)
-                yield rows, place, part.encoder(features, cell_task), part.q_w.at(cell_task)
-
-    def _cells(self, x: Array, task: Array, numbers: Array) -> Iterator[tuple[Array, Tensor, Tensor, Tensor]]:
-        """Blocks of the rows of these ``numbers`` (CELLS, CELL_ROWS, D), each cell with its task."""
-        order = numbers[np.argsort(np.asarray(task)[numbers], kind="stable")]
-        sorted_task = np.asarray(task)[order]
-        change = np.r_[True, sorted_task[1:] != sorted_task[:-1]] if len(order) else np.zeros(0, bool)
-        run_start = np.maximum.accumulate(np.where(change, np.arange(len(order)), 0))
-        within = np.arange(len(order)) - run_start
-        cell = np.cumsum(change | (within % CELL_ROWS == 0)) - 1  # number of the cell of each sorted row
-        slot = within % CELL_ROWS
-        edges = np.searchsorted(cell, np.arange(0, (cell[-1] if len(cell) else -1) + CELLS + 1, CELLS))
-        for start, stop in itertools.pairwise(edges):
-            if start == stop:
-                continue
-            rows, inside = order[start:stop], cell[start:stop] % CELLS
-            buffer = torch.zeros(CELLS, CELL_ROWS, x.shape[1], dtype=self.dtype)  # aligned alike in every call
-            buffer.numpy()[inside, slot[start:stop]] = x[rows]
-            cell_task = np.zeros(CELLS, dtype=np.int64)
-            cell_task[inside] = sorted_task[start:stop]
-            tasks = torch.from_numpy(cell_task).to(self.device)
-            place = torch.from_numpy(inside * CELL_ROWS + slot[start:stop]).to(self.device)
-            yield rows, place, buffer.to(self.device), tasks
+        """Blocks of (CELLS, CELL_ROWS) rows: row numbers, their places in the block, q(z), q(w) of the cells."""
+        for block in padded_blocks(x, task, self.dtype):
+            cell_task = block.task.to(self.device)
+            q_z: Posterior = self.model.encoder(block.x.to(self.device), cell_task)
+            yield block.rows, block.place.to(self.device), q_z, self.q_w.at(cell_task)
 
     def _class_block(self, q_z: Posterior, q_w: Posterior, split: bool) -> tuple[Tensor, Tensor]:
         """Probabilities (G, B, C) and the mean entropy over draws (G, B), which only means something if ``split``."""
         if self.mode == "mean" or not (q_z.stochastic or q_w.stochastic):
-            p = (self.scale * affine(q_z.mean, q_w.mean)).softmax(-1)
+            p = affine(q_z.mean, q_w.mean).softmax(-1)
             return p, entropy(p) if split else p
         if self.mode == "moment":
             return self._moment_block(q_z, q_w, split)
@@ -180,7 +133,7 @@ class Predictor:
         is what the probabilities take it to be; the aleatoric part is mean entropy / entropy of the mean of draws.
         """
         moments = logit_moments(q_z, q_w)
-        mean, variance = self.scale * moments.mean, self.scale.square() * moments.variance.clamp_min(0)
+        mean, variance = moments.mean, moments.variance.clamp_min(0)
         p = (mean / torch.sqrt(1 + SHRINKAGE * variance)).softmax(-1)
         if not split:
             return p, p
@@ -196,12 +149,12 @@ class Predictor:
             eps = self._eps_z[:, None, : z.shape[-1]]
             z = torch.addcmul(z, q_z.scale[:, None], eps)  # (G, L, B, K)
         flat = z.flatten(1, 2)
-        mean = self.scale * affine(flat, q_w.mean).view(*z.shape[:3], -1)  # (G, L, B, C)
+        mean = affine(flat, q_w.mean).view(*z.shape[:3], -1)  # (G, L, B, C)
         if not q_w.stochastic:
             yield mean
             return
         flat = flat.square_() if q_z.stochastic else flat.square()
-        spread = self.scale * affine(flat, q_w.variance).sqrt_().view_as(mean)
+        spread = affine(flat, q_w.variance).sqrt_().view_as(mean)
         for eps in self._eps_w.view(self.model.settings.predict_w, -1, 1, mean.shape[-1]):
             yield torch.addcmul(mean, spread, eps[: mean.shape[1]])
 
@@ -210,10 +163,8 @@ class Predictor:
             draws = torch.stack(list(self._logit_draws(q_z, q_w))).squeeze(-1)  # (M, G, L, B)
             return draws.mean((0, 2)), draws.var((0, 2), unbiased=False)
         moments = logit_moments(q_z, q_w)
-        variance = self.scale.square() * moments.variance
-        if self.mode == "mean":
-            variance = torch.zeros_like(variance)
-        return (self.scale * moments.mean).squeeze(-1), variance.squeeze(-1)
+        variance = torch.zeros_like(moments.variance) if self.mode == "mean" else moments.variance
+        return moments.mean.squeeze(-1), variance.squeeze(-1)
 
 
 def entropy(p: Tensor) -> Tensor:

@@ -21,12 +21,6 @@ def linear(step: int, total: int, n_tasks: int, start: float, end: float, share:
     return start + (end - start) * min(1.0, step / max(1.0, share * total))
 
 
-def cosine(step: int, total: int, n_tasks: int, start: float, floor: float) -> float:
-    """Half a cosine from ``start`` down to ``floor * start`` at the last step."""
-    progress = min(1.0, step / max(1, total - 1))
-    return start * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * progress)))
-
-
 def halving(step: int, total: int, n_tasks: int, start: float, every: float) -> float:
     """``start``, halved every ``every`` steps: the paper's learning rate."""
     return start * float(0.5 ** (step // int(every)))
@@ -52,7 +46,6 @@ def released_kl(step: int, total: int, n_tasks: int, increment: float, every: fl
 SCHEDULES: dict[str, Callable[..., float]] = {
     "constant": constant,
     "linear": linear,
-    "cosine": cosine,
     "halving": halving,
     "jang": jang,
     "released_tau": released_tau,
@@ -76,9 +69,3 @@ def compressed(step: int, total: int, written_for: int | None) -> tuple[int, int
     if written_for is None or written_for <= total:
         return step, total
     return step * written_for // total, written_for
-
-
-def scaled(schedule: Schedule, factor: float) -> Schedule:
-    """The same schedule of a learning rate, its first rate times ``factor``."""
-    name, rate, *rest = schedule
-    return (name, factor * float(rate), *rest)

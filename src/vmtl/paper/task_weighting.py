@@ -1,4 +1,4 @@
-"""Losses of the tasks to one scalar: the outer sum of Eq. 11.
+"""From the losses of the tasks to one scalar: the outer sum of Eq. 11.
 
 loss = sum_t share_t loss_t
 
@@ -11,12 +11,10 @@ Learned weights (Kendall et al., 2018) are the baselines', not the paper's.
 
 from __future__ import annotations
 
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from vmtl.paper.parameter_groups import ParameterGroups
 
 
 class EqualWeighting(nn.Module):
@@ -37,7 +35,6 @@ class UncertaintyWeighting(nn.Module):
     noise per task, so in regression the likelihood does this and the model weighs tasks equally.
     """
 
-    parameter_groups: ClassVar[ParameterGroups] = {"log_variance": "weighting"}
 
     def __init__(self, n_tasks: int) -> None:
         super().__init__()

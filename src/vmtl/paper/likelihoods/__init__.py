@@ -1,7 +1,7 @@
 """Likelihoods p(y | z, w) of Eq. 2: logits and targets to the negative log likelihood of every row.
 
-Each likelihood gives it for logits, for draws of z and w, and for logits with given moments; the last two with
-gradients that the forward pass computes (``sampled_loss``, ``moment_loss``).
+Each likelihood gives it for logits, and for draws of z and w with gradients that the forward pass computes
+(``sampled_loss``).
 """
 
 from vmtl.paper.likelihoods.categorical import Categorical

@@ -3,11 +3,11 @@
 -log p(y | logits) = logsumexp_c(logits_c) - logits_y
 
 where
-    logits = (S, T, N, C), over the classes that the task saw, or over all
+    logits = (S, T, N, C), over the classes that the task saw
     y = (T, N) class indices
 
-Where we depart from the paper: with ``all_classes=False`` classes that a task never saw are left out of its
-cross-entropy, since real tasks miss classes; predictions are always over all classes.
+Where we depart from the paper: classes that a task never saw are left out of its cross-entropy, since real tasks miss
+classes; predictions are always over all classes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from torch import Tensor, nn
 
 from vmtl._utils.noise import Noise
 from vmtl.paper.distributions import Gaussian
-from vmtl.paper.likelihoods.moment_loss import moment_loss
 from vmtl.paper.likelihoods.sampled_loss import sampled_loss
-from vmtl.paper.logits import Moments
 
 
 def log_softmax_(logits: Tensor) -> Tensor:
@@ -31,15 +29,14 @@ def log_softmax_(logits: Tensor) -> Tensor:
 
 
 class Categorical(nn.Module):
-    """Cross-entropy over the classes that each task saw (all classes if ``all_classes``)."""
+    """Cross-entropy over the classes that each task saw: ``class_mask`` (T, C)."""
 
     visible: Tensor
 
-    def __init__(self, class_mask: Tensor, all_classes: bool = False) -> None:
+    def __init__(self, class_mask: Tensor) -> None:
         super().__init__()
-        visible = torch.ones_like(class_mask) if all_classes else class_mask
-        self.register_buffer("visible", visible[:, None], persistent=False)  # (T, 1, C)
-        self.all_visible = bool(visible.all())
+        self.register_buffer("visible", class_mask[:, None], persistent=False)  # (T, 1, C)
+        self.all_visible = bool(class_mask.all())
 
     def penalty(self) -> Tensor | float:
         """A softmax has no parameters of its own."""
@@ -56,13 +53,6 @@ class Categorical(nn.Module):
         """The same on the draws of ``sample_logits``: (T, N)."""
         visible_w = Gaussian(self._hide_in_bias(q_w.mean), q_w.scale)
         return sampled_loss(q_z, visible_w, y, noise, n_z, n_w, self)
-
-    def nll_moments(self, moments: Moments, y: Tensor, noise: Noise, draws: int) -> Tensor:
-        """The same on draws of logits that have the given moments: (T, N)."""
-        mean = moments.mean
-        if not self.all_visible:
-            mean = mean.masked_fill(~self.visible, torch.finfo(mean.dtype).min / 4)
-        return moment_loss(Moments(mean, moments.variance), y, noise, draws, self)
 
     def _hide_in_bias(self, mean: Tensor) -> Tensor:
         """Weights (T, C, K+1) whose biases give the classes that a task did not see the probability 0."""

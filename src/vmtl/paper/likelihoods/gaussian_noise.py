@@ -14,7 +14,6 @@ a task with few rows stays near that of the others; with ``shared`` noise the lo
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,10 +21,8 @@ from torch import Tensor, nn
 from vmtl._utils.noise import Noise
 from vmtl.paper.distributions import Gaussian
 from vmtl.paper.likelihoods.sampled_loss import sampled_loss
-from vmtl.paper.logits import Moments
-from vmtl.paper.parameter_groups import ParameterGroups
 
-#: Deviation of a task's log noise from the common one, a priori.
+#: Prior standard deviation of a task's log noise around the common one.
 OWN_NOISE_DEVIATION = 0.25
 
 
@@ -36,7 +33,6 @@ class GaussianNoise(nn.Module):
     sum_t |y - f|^2 / (2 sigma_t^2) + log sigma_t, is this likelihood; with shared noise all tasks weigh alike.
     """
 
-    parameter_groups: ClassVar[ParameterGroups] = {"log_noise": "scale", "log_own": "scale"}
     floor = 1e-3
 
     def __init__(self, n_tasks: int, shared: bool) -> None:
@@ -61,10 +57,6 @@ class GaussianNoise(nn.Module):
     def nll_sampled(self, q_z: Gaussian, q_w: Gaussian, y: Tensor, noise: Noise, n_z: int, n_w: int) -> Tensor:
         """The same on the draws of ``sample_logits``: (T, N)."""
         return self._nll(sampled_loss(q_z, q_w, y, noise, n_z, n_w, self))
-
-    def nll_moments(self, moments: Moments, y: Tensor, noise: Noise, draws: int) -> Tensor:
-        """In closed form, E (y - f)^2 = (y - mean)^2 + variance: (T, N)."""
-        return self._nll((moments.mean.squeeze(-1) - y).square() + moments.variance.squeeze(-1))
 
     def value_and_gradient(self, logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """sum over draws of (f - y)^2, and 2 (f - y) for every draw."""

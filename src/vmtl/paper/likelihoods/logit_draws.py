@@ -6,7 +6,7 @@ where
     e_m = noise, antithetic: [eps, -eps], the first M = ``draws`` of them
     g_m = gradient of the loss in the logits of draw m, which the loss gives together with its value
 
-It is the common part of ``moment_loss`` and ``sampled_loss``; docs/expected-loss.md derives all three.
+``sampled_loss`` uses it for every draw of z; docs/expected-loss.md derives both.
 """
 
 from __future__ import annotations

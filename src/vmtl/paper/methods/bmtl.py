@@ -6,6 +6,5 @@ METHOD = Method(
     name="BMTL",
     summary="shared encoder, one deterministic classifier per task",
     reference="the paper's baseline; Caruana (1997)",
-    prior_w="standard_normal",
     shared_noise=True,
 )

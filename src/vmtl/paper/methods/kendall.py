@@ -10,6 +10,5 @@ METHOD = Method(
     name="Kendall et al.",
     summary="losses weighted by learned homoscedastic uncertainty",
     reference="Kendall et al. (2018)",
-    prior_w="standard_normal",
     weighting="uncertainty",
 )

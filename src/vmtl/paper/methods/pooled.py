@@ -6,7 +6,6 @@ METHOD = Method(
     name="Pooled",
     summary="one deterministic model for all rows, blind to the task",
     reference="what a user would do first",
-    prior_w="standard_normal",
     shared_head=True,
     shared_noise=True,
 )

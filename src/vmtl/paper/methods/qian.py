@@ -9,7 +9,6 @@ METHOD = Method(
     name="Qian et al.",
     summary="information bottleneck on z, losses weighted by uncertainty",
     reference="Qian et al. (2020)",
-    prior_w="standard_normal",
     q_z="gaussian",
     prior_z="bottleneck",
     weighting="uncertainty",

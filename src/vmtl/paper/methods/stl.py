@@ -6,6 +6,5 @@ METHOD = Method(
     name="STL",
     summary="every task alone: its own encoder, its own classifier",
     reference="the paper's baseline",
-    prior_w="standard_normal",
     encoder="per task",
 )

@@ -13,24 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from vmtl._utils.noise import Noise
-from vmtl.paper.choices import AttentionScale, KLForm, PriorGradient
 from vmtl.data.rows import Batch, Rows
 from vmtl.paper.distributions import Posterior
 from vmtl.paper.encoders import Encoder
-
-
-@dataclass(frozen=True)
-class PriorSettings:
-    """Choices of the mixture priors; the other priors ignore them."""
-
-    sharing: float | None = 1.0  # None: inferred per task
-    kl_form: KLForm = "bound"
-    gradient_w: PriorGradient = "detached"
-    gradient_z: PriorGradient = "both"
-    draws: int = 10  # of the monte-carlo form
-    attention: AttentionScale = "root"
-    dropout: bool = False  # on what is encoded for the prior of z
-    bias_slip: bool = False  # of the authors' VMTL-AC
+from vmtl.paper.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -48,8 +34,8 @@ class WPrior(nn.Module):
 
     Parameters
     ----------
-    settings : PriorSettings
-        Read by the mixture priors.
+    settings : Settings
+        Read by the mixture prior.
     class_mask : Tensor (T, C)
         Which classes each task saw.
     size : int
@@ -58,15 +44,12 @@ class WPrior(nn.Module):
 
     #: The posteriors it is for: a Gaussian costs a KL, a delta minus its log density.
     posteriors: tuple[Literal["gaussian", "delta"], ...]
-    #: What tasks are to each other under it, if the exact model knows such a prior: nothing, alike, or one learns from
-    #: another.
-    exact: Literal["independent", "exchangeable", "mixture"] | None = None
     #: Whether mixing weights alpha exist.
     mixes = False
     #: Steps between two closed-form updates; 0 means none.
     update_every = 0
 
-    def __init__(self, settings: PriorSettings, class_mask: Tensor, size: int) -> None:
+    def __init__(self, settings: Settings, class_mask: Tensor, size: int) -> None:
         super().__init__()
 
     def penalty(self, q_w: Posterior, context: Context) -> Tensor:
@@ -86,20 +69,23 @@ class ZPrior(nn.Module):
 
     Parameters
     ----------
-    settings : PriorSettings
+    settings : Settings
         Read by the mixture prior.
     rows : Rows
         The training rows of all tasks.
-    encoder : Encoder
-        What makes q(z | x); the mixture encodes the other tasks' rows with it.
+    latent_dim : int
+        K, the size of z.
     """
 
     #: Whether mixing weights beta exist.
     mixes = False
 
-    def __init__(self, settings: PriorSettings, rows: Rows, encoder: Encoder) -> None:
+    def __init__(self, settings: Settings, rows: Rows, latent_dim: int) -> None:
         super().__init__()
 
-    def kl(self, q_z: Posterior, context: Context) -> Tensor:
-        """KL(q(z) || p(z)), the mean over the rows of each task in the batch: (T,)."""
+    def kl(self, q_z: Posterior, encoder: Encoder, context: Context) -> Tensor:
+        """KL(q(z) || p(z)), the mean over the rows of each task in the batch: (T,).
+
+        ``encoder`` is the network that made ``q_z``; the mixture also encodes the rows of the other tasks with it.
+        """
         raise NotImplementedError

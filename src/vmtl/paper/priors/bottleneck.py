@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -10,8 +9,8 @@ from torch import Tensor, nn
 from vmtl.data.rows import Rows
 from vmtl.paper.distributions import Gaussian, Posterior
 from vmtl.paper.encoders import Encoder
-from vmtl.paper.parameter_groups import ParameterGroups
-from vmtl.paper.priors.base import Context, PriorSettings, ZPrior
+from vmtl.paper.priors.base import Context, ZPrior
+from vmtl.paper.settings import Settings
 
 
 class BottleneckZ(ZPrior):
@@ -21,14 +20,13 @@ class BottleneckZ(ZPrior):
     to N(0, I), its mean and scale are learned here, which makes the bound on the information tighter.
     """
 
-    parameter_groups: ClassVar[ParameterGroups] = {"mean": "main", "log_scale": "scale"}
 
-    def __init__(self, settings: PriorSettings, rows: Rows, encoder: Encoder) -> None:
-        super().__init__(settings, rows, encoder)
-        self.mean = nn.Parameter(torch.zeros(encoder.latent_dim))
-        self.log_scale = nn.Parameter(torch.zeros(encoder.latent_dim))
+    def __init__(self, settings: Settings, rows: Rows, latent_dim: int) -> None:
+        super().__init__(settings, rows, latent_dim)
+        self.mean = nn.Parameter(torch.zeros(latent_dim))
+        self.log_scale = nn.Parameter(torch.zeros(latent_dim))
 
-    def kl(self, q_z: Posterior, context: Context) -> Tensor:
+    def kl(self, q_z: Posterior, encoder: Encoder, context: Context) -> Tensor:
         assert isinstance(q_z, Gaussian)
         marginal = Gaussian(self.mean, self.log_scale.exp())
         return context.batch.mean(q_z.kl(marginal))  # (T,)

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from vmtl.paper.distributions import Gaussian, Posterior
-from vmtl.paper.priors.base import Context, PriorSettings, WPrior
+from vmtl.paper.priors.base import Context, WPrior
+from vmtl.paper.settings import Settings
 
 
 def m_step(mean: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:
@@ -28,13 +29,12 @@ class LearnedGaussianW(WPrior):
     """
 
     posteriors = ("gaussian",)
-    exact = "exchangeable"
     update_every = 10
     floor = 1e-4
     mean: Tensor
     variance: Tensor
 
-    def __init__(self, settings: PriorSettings, class_mask: Tensor, size: int) -> None:
+    def __init__(self, settings: Settings, class_mask: Tensor, size: int) -> None:
         super().__init__(settings, class_mask, size)
         shape = (class_mask.shape[1], size)
         self.register_buffer("mean", torch.zeros(shape))

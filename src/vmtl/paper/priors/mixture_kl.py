@@ -1,4 +1,4 @@
-"""KL(q || sum_i weight_i N_i), the KL terms of Eq. 11, in four forms.
+"""KL(q || sum_i weight_i N_i), the KL terms of Eq. 11: it has no closed form, so there are four ways to compute it.
 
 where
     q = ``q`` (..., A, K), a Gaussian for each of A tasks or rows

@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from vmtl.data.rows import Batch, Rows
-from vmtl.paper.distributions import Gaussian, standard_normal_kl
+from vmtl.data.rows import Rows
 from vmtl.paper.mixing import renormalise
 
 
@@ -36,7 +35,3 @@ class OtherTasks:
     def alone(self, index: Tensor) -> Tensor:
         """Which of the rows ``index`` (T, N) have a class that no other task has: (T, N)."""
         return ~self._support[index].any(-1)
-
-    def kl_alone(self, q_z: Gaussian, batch: Batch) -> Tensor:
-        """KL(q(z) || N(0, I)) of the rows that are alone, 0 for the others: the mean over rows, (T,)."""
-        return batch.mean(standard_normal_kl(q_z) * self.alone(batch.index))

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from vmtl._utils.cholesky import inverse
 from vmtl.paper.distributions import Posterior
-from vmtl.paper.priors.base import Context, PriorSettings, WPrior
+from vmtl.paper.priors.base import Context, WPrior
+from vmtl.paper.settings import Settings
 
 
 def task_covariance(w: Tensor) -> Tensor:
@@ -35,7 +36,6 @@ class TensorNormalW(WPrior):
     """
 
     posteriors = ("delta",)
-    exact = "independent"
     update_every = 100
     #: Weight of I in the correlation matrix.
     floor = 0.1
@@ -43,7 +43,7 @@ class TensorNormalW(WPrior):
     inverse: Tensor
     log_det: Tensor
 
-    def __init__(self, settings: PriorSettings, class_mask: Tensor, size: int) -> None:
+    def __init__(self, settings: Settings, class_mask: Tensor, size: int) -> None:
         super().__init__(settings, class_mask, size)
         self.register_buffer("covariance", torch.eye(len(class_mask)))
         self.register_buffer("inverse", torch.eye(len(class_mask)))

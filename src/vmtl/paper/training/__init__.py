@@ -1,1 +1,1 @@
-"""The paper's way: stochastic gradient steps on the evidence lower bound."""
+"""Training: stochastic gradient steps on the evidence lower bound, checkpoints and early stopping."""

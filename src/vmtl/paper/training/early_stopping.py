@@ -32,7 +32,7 @@ def hold_out(rows: Rows, seed: int, share: float = 0.2) -> tuple[Rows, Rows]:
 
 
 class EarlyStopping:
-    """Keeps the weights that predict the held-out rows best; their features are given.
+    """Keeps the weights that predict the held-out rows best.
 
     Their loss is computed 50 times per run, and training stops after ``patience`` times without improvement.
     The best weights so far live in ``trainer.extras``, so a checkpoint keeps them.
@@ -67,6 +67,6 @@ class EarlyStopping:
     @torch.no_grad()
     def _loss(self, trainer: Trainer) -> Tensor:
         model = trainer.model
-        logits = model.logit_scale * affine(model.encoder(self._batch.x).mean, model.q_w().mean)
+        logits = affine(model.encoder(self._batch.x).mean, model.q_w().mean)
         losses = self._batch.mean(model.likelihood.nll(logits[None], self._batch.y))
         return (losses * self._counts).sum() / self._counts.sum()

@@ -28,12 +28,6 @@ class History:
     lr: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
 
-    @classmethod
-    def of_solution(cls, nll: Tensor) -> History:
-        """The one record of a solution that took no steps: its training loss (T,)."""
-        unknown = torch.full_like(nll, torch.nan)
-        return cls([0], [nll], [unknown], [unknown], [1.0], [1.0], [1.0], [0.0], [0.0])
-
     def numbers(self) -> dict[str, list[float]]:
         """All but the terms, as JSON can hold it."""
         return {name: values for name, values in vars(self).items() if name not in self.TERMS}

@@ -1,50 +1,33 @@
-"""One Adam for all parameters, with a learning rate for each group that their modules declare."""
+"""One Adam for all parameters; mixing weights and learned task weights have learning rates of their own."""
 
 from __future__ import annotations
 
 import torch
 from torch import nn
 
-from vmtl.paper.settings import Settings
+from vmtl.paper.mixing import Mixing
 from vmtl.paper.objective import Objective
-from vmtl.paper.parameter_groups import PARAMETER_GROUPS, ParameterGroup, grouped_parameters
+from vmtl.paper.task_weighting import UncertaintyWeighting
 
 
 def make_optimiser(objective: Objective) -> torch.optim.Adam:
     """One Adam for everything that is trained.
 
-    The learning rate of a group is the schedule's times its ``rate``, which the loop reads at every step. Weight
-    decay, where a preset has it, leaves scales and mixing logits alone unless ``decay_everything`` is set.
+    The learning rate of a group is the schedule's times its ``rate``, which the training loop reads at every step.
     """
     settings = objective.settings
-    members: dict[ParameterGroup, list[nn.Parameter]] = {group: [] for group in PARAMETER_GROUPS}
-    for group, parameter in grouped_parameters(objective):
-        if parameter.requires_grad:
-            members[group].append(parameter)
-    rates = group_rates(settings)
-    decayed = PARAMETER_GROUPS if settings.decay_everything else ("main", "network")
+    rates: dict[type[nn.Module], float] = {
+        Mixing: settings.mixing_rate,
+        UncertaintyWeighting: settings.weighting_rate,
+    }
+    members: dict[float, list[nn.Parameter]] = {}
+    for module in objective.modules():
+        trained = [parameter for parameter in module.parameters(recurse=False) if parameter.requires_grad]
+        if trained:
+            members.setdefault(rates.get(type(module), 1.0), []).extend(trained)
     return torch.optim.Adam(
-        [
-            {
-                "params": parameters,
-                "rate": rates[group],
-                "weight_decay": settings.weight_decay if group in decayed else 0.0,
-            }
-            for group, parameters in members.items()
-            if parameters
-        ],
+        [{"params": parameters, "rate": rate} for rate, parameters in members.items()],
         lr=1.0,
-        betas=settings.adam_betas,
+        weight_decay=settings.weight_decay,
         fused=True,
     )
-
-
-def group_rates(settings: Settings) -> dict[ParameterGroup, float]:
-    """The learning rate of each group, as a multiple of the schedule."""
-    return {
-        "main": 1.0,
-        "network": settings.network_rate,
-        "scale": settings.scale_rate,
-        "mixing": settings.mixing_rate,
-        "weighting": settings.weighting_rate,
-    }

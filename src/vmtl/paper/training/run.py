@@ -19,7 +19,6 @@ class Callbacks:
 
     before_first_step: Callable[[Trainer], None] | None = None  # may restore a checkpoint
     after_step: Sequence[Hook] = ()
-    before_phase: Callable[[str], None] = lambda phase: None  # is told what comes next
 
 
 def train_model(
@@ -28,10 +27,9 @@ def train_model(
     held_out: Rows | None,
     seed: int,
     callbacks: Callbacks,
-    learning_rate_factor: float = 1.0,
 ) -> History:
-    """Train ``model`` on feature rows; with rows held out, its best weights by them are kept."""
-    trainer = Trainer(model, rows, seed, learning_rate_factor)
+    """Train ``model`` on these rows; with rows held out, the weights that predict them best are kept."""
+    trainer = Trainer(model, rows, seed)
     if callbacks.before_first_step is not None:
         callbacks.before_first_step(trainer)
     hooks, stopper = list(callbacks.after_step), None
@@ -42,16 +40,4 @@ def train_model(
         trainer.run(hooks)
     if stopper is not None:
         stopper.finish(trainer)
-    return trainer.history
-
-
-def record_terms(model: Model, rows: Rows, seed: int, callbacks: Callbacks) -> History:
-    """The objective at a solution that no step would improve, as a history of one step."""
-    trainer = Trainer(model, rows, seed)
-    if callbacks.before_first_step is not None:
-        callbacks.before_first_step(trainer)
-    if trainer.step == 0:
-        progress = trainer.look()
-        for hook in callbacks.after_step:
-            hook(trainer, progress)
     return trainer.history

@@ -63,9 +63,8 @@ Hook = Callable[["Trainer", Progress], None]
 class Trainer:
     """The state of one run: model, optimiser, noise, step and history. ``run`` does the steps."""
 
-    def __init__(self, model: Model, rows: Rows, seed: int, learning_rate_factor: float = 1.0) -> None:
+    def __init__(self, model: Model, rows: Rows, seed: int) -> None:
         self.model, self.rows = model, rows
-        self.learning_rate = schedules.scaled(model.settings.learning_rate, learning_rate_factor)
         self.objective = Objective(model, rows)
         self.noise = Noise(seed, rows.x.device, rows.x.dtype)
         self.sampler = make_sampler(rows, model.settings.batch_rows)
@@ -84,15 +83,6 @@ class Trainer:
             for hook in hooks:
                 hook(self, progress)
         check_weights(self.objective, self.model.n_tasks, self.step)
-
-    @torch.no_grad()
-    def look(self) -> Progress:
-        """The terms of all rows as the weights are, recorded as a first and only step."""
-        started, scheduled = time.perf_counter(), self._scheduled(self.model.settings.max_steps)
-        values, loss = self._terms(scheduled)
-        self.step = 1
-        self._record(values, scheduled, time.perf_counter() - started)
-        return _progress(1, 1, values, loss)
 
     def _one_step(self, total: int, started: float) -> Progress:
         scheduled, step = self._scheduled(total), self.step
@@ -116,8 +106,8 @@ class Trainer:
         def now(schedule: schedules.Schedule) -> float:
             return schedules.value(schedule, *clock, n_tasks)
 
-        scales = Scales(now(settings.kl_scale_z), now(settings.kl_scale_w), settings.entropy_weight)
-        return Scheduled(scales, now(settings.tau), now(self.learning_rate))
+        scales = Scales(now(settings.kl_scale_z), now(settings.kl_scale_w))
+        return Scheduled(scales, now(settings.tau), now(settings.learning_rate))
 
     def _terms(self, scheduled: Scheduled) -> tuple[Terms, Tensor]:
         """The terms of the next batch and their weighted sum."""
@@ -150,7 +140,7 @@ class Trainer:
         history.seconds.append(seconds)
 
     def _explain_divergence(self, values: Terms) -> None:
-        for name in ("nll", "kl_z", "kl_w", "entropy"):
+        for name in ("nll", "kl_z", "kl_w"):
             broken = ~torch.isfinite(getattr(values, name))
             if bool(broken.any()):
                 raise DivergenceError(self.step, name, int(broken.nonzero()[0]))

@@ -61,8 +61,9 @@ class FitJob:
 Run: TypeAlias = "Callable[[FitJob], tuple[Any, int]]"
 
 
-def _takes_further_rows(estimator: BaseTaskEstimator) -> bool:
-    return estimator._extends_models
+def _is_gp(estimator: BaseTaskEstimator) -> bool:
+    """Fitted Gaussian processes take further rows and tasks, and suggest rows to label."""
+    return estimator._system == "gp"
 
 
 class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -80,8 +81,8 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     #: What ``unknown_task`` may be.
     _unknown_task_choices: ClassVar[tuple[str, ...]] = ("error", "average")
-    #: Whether fitted models take further rows and tasks, and suggest rows to label.
-    _extends_models: ClassVar[bool] = False
+    #: What fits the rows: ``vmtl.gp`` or ``vmtl.paper``.
+    _system: ClassVar[Literal["gp", "paper"]]
 
     task_column: Hashable | None
     unknown_task: UnknownTask
@@ -471,7 +472,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     # -- further rows ----------------------------------------------------------------------------------
 
-    @available_if(_takes_further_rows)
+    @available_if(_is_gp)
     def add_task(
         self, X: MatrixLike, y: VectorLike, *, task: Hashable, sample_weight: VectorLike | None = None
     ) -> Self:
@@ -536,7 +537,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 stacklevel=4,
             )
 
-    @available_if(_takes_further_rows)
+    @available_if(_is_gp)
     def suggest(
         self, X: MatrixLike, tasks: VectorLike | None = None, n: int = 10, *, task: Hashable | None = None
     ) -> Array:
@@ -566,7 +567,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         with threads(self.n_threads):
             return suggest_rows(self._fitted, x, codes, offered, n, seed=self.seed_, visible=bool(self.verbose))
 
-    @available_if(_takes_further_rows)
+    @available_if(_is_gp)
     def fit_parquet(
         self,
         folder: str | Path,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs.target_encoding import ClassEncoder, RealEncoder, TargetEncoder
+from vmtl.results.left_out_scores import LeftOutScores
 
 if TYPE_CHECKING:
     from vmtl.estimators import TaskEstimator
@@ -87,6 +89,8 @@ def describe(estimator: BaseTaskEstimator) -> tuple[dict[str, object], dict[str,
         **facts,
     }
     tensors = {f"fitted.{name}": tensor for name, tensor in estimator._fitted.to_tensors().items()}
+    if estimator._system == "paper" and estimator._fitted.left_out is not None:  # of cross_calibrate
+        tensors |= {f"left_out.{name}": tensor for name, tensor in estimator._fitted.left_out.to_tensors().items()}
     if estimator.preprocessor_ is not None:
         document["preprocessor"], arrays = estimator.preprocessor_.state()
         tensors |= {f"preprocessor.{name}": torch.from_numpy(np.array(value)) for name, value in arrays.items()}
@@ -130,20 +134,23 @@ def _rebuild(kind: type[Any], document: Document, tensors: dict[str, Tensor], pa
     if document["preprocessor"] is not None:
         arrays = {name: value.numpy() for name, value in _part(tensors, "preprocessor").items()}
         estimator.preprocessor_ = TablePreprocessor.from_state(document["preprocessor"], arrays)
-    estimator._fitted = _load_fitted(estimator, document, _part(tensors, "fitted"), path)
+    estimator._fitted = _load_fitted(estimator, document, tensors, path)
     estimator.metadata_ = dict(document.get("metadata", {}))
     return estimator
 
 
 def _load_fitted(estimator: Any, document: Document, tensors: dict[str, Tensor], path: str) -> Any:
     """The fitted model of the system that the estimator belongs to."""
-    if estimator._extends_models:
+    if estimator._system == "gp":
         from vmtl.gp.fitted import FittedGP
 
-        return FittedGP.from_file(document["fitted"], tensors, is_classification=estimator._is_classifier)
+        fitted_tensors = _part(tensors, "fitted")
+        return FittedGP.from_file(document["fitted"], fitted_tensors, is_classification=estimator._is_classifier)
     from vmtl.estimators.variational_fit import load_variational
 
-    return load_variational(estimator, document, tensors, path)
+    fitted = load_variational(estimator, document, _part(tensors, "fitted"), path)
+    scores = _part(tensors, "left_out")
+    return replace(fitted, left_out=LeftOutScores.from_tensors(scores, fitted.n_tasks)) if scores else fitted
 
 
 def _try_out(estimator: Any) -> None:

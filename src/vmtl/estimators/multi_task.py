@@ -76,7 +76,7 @@ class MultiTaskClassifier(BaseTaskClassifier):
     """
 
     _unknown_task_choices: ClassVar[tuple[str, ...]] = ("error", "average", "similar")
-    _extends_models: ClassVar[bool] = True
+    _system: ClassVar[Literal["gp", "paper"]] = "gp"
 
     def __init__(
         self,
@@ -162,7 +162,7 @@ class MultiTaskRegressor(BaseTaskRegressor):
     """
 
     _unknown_task_choices: ClassVar[tuple[str, ...]] = ("error", "average", "similar")
-    _extends_models: ClassVar[bool] = True
+    _system: ClassVar[Literal["gp", "paper"]] = "gp"
 
     def __init__(
         self,

@@ -126,6 +126,7 @@ class VMTLClassifier(BaseTaskClassifier):
     (2, 10)
     """
 
+    _system: ClassVar[Literal["gp", "paper"]] = "paper"
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"tasks": True, "checkpoint": UNUSED, "callback": UNUSED}
 
     def __init__(
@@ -333,6 +334,7 @@ class VMTLRegressor(BaseTaskRegressor):
     (2,)
     """
 
+    _system: ClassVar[Literal["gp", "paper"]] = "paper"
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"tasks": True, "checkpoint": UNUSED, "callback": UNUSED}
 
     def __init__(

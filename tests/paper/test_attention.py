@@ -9,8 +9,8 @@ from torch import Tensor
 
 from helpers.toys import Toy, toy
 from vmtl.data.rows import Rows
-from vmtl.model import attention
-from vmtl.model.attention import Attention
+from vmtl.paper import attention
+from vmtl.paper.attention import Attention
 
 PROBLEMS = [
     toy([5, 9, 7], classes=3),

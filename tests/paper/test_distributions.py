@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.distributions import Independent, Normal, kl_divergence
 
-from vmtl.model.distributions import Delta, Gaussian, standard_normal_kl
+from vmtl.paper.distributions import Delta, Gaussian, standard_normal_kl
 
 
 @pytest.fixture

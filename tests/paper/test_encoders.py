@@ -9,20 +9,17 @@ import pytest
 import torch
 
 from helpers.priors import cpu_noise
-from vmtl.model.distributions import Delta, Gaussian
-from vmtl.model.encoders import (
+from vmtl.paper.encoders import (
     Encoder,
     GroupedLinear,
-    KernelEncoder,
     LinearEncoder,
     MlpEncoder,
 )
-from vmtl.model.noisy_encoders import NoisyLinearEncoder, NoisyMlpEncoder
+from vmtl.paper.noisy_encoders import NoisyLinearEncoder, NoisyMlpEncoder
 
 T, N, D, K = 3, 4, 6, 5
 X = torch.randn(T, N, D, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 MAKE: dict[str, Callable[[int], Encoder]] = {
-    "kernel": lambda groups: KernelEncoder(torch.linspace(0.5, 2, D).expand(groups, D).clone(), stochastic=True),
     "linear": lambda groups: LinearEncoder(groups, D, K, stochastic=True, dropout=0.5),
     "noisy-linear": lambda groups: NoisyLinearEncoder(groups, D, K, dropout=0.5),
     "mlp": lambda groups: MlpEncoder(groups, D, 7, K, stochastic=True, dropout=0.5),
@@ -61,16 +58,6 @@ def test_the_first_layer_is_affine(name: str) -> None:
     weights = torch.tensor([0.2, 0.5, 0.3], dtype=torch.float64)
     mixed = torch.einsum("t,tnd->nd", weights, X)[None]
     torch.testing.assert_close(encoder.first(mixed)[0], torch.einsum("t,tnf->nf", weights, encoder.first(X)))
-
-
-def test_the_kernel_encoder_keeps_its_features() -> None:
-    encoder = make("kernel")
-    q_z = encoder(X)
-    assert isinstance(q_z, Gaussian)
-    assert torch.equal(q_z.mean, X)
-    spread = torch.linspace(0.5, 2, D, dtype=torch.float64)
-    torch.testing.assert_close(q_z.scale[1, 2], spread * encoder.log_width.exp().flatten(), rtol=1e-6, atol=1e-8)
-    assert isinstance(KernelEncoder(torch.ones(1, D), stochastic=False)(X), Delta)
 
 
 @pytest.mark.parametrize("name", ["linear", "mlp", "noisy-linear"])

@@ -1,4 +1,4 @@
-"""A reader who knows the paper finds every equation: the room's door names its files, and these name it."""
+"""A reader who knows the paper finds every equation: the package names the file of each, and the file names it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-import vmtl.model
+import vmtl.paper
 
-LINES = re.findall(r"^Eq\. ([\d and]+), .+?: (.+)$", vmtl.model.__doc__ or "", re.MULTILINE)
+LINES = re.findall(r"^Eq\. ([\d and]+), .+?: (.+)$", vmtl.paper.__doc__ or "", re.MULTILINE)
 PLACES = [
-    (int(number), module if module.startswith("vmtl.") else f"vmtl.model.{module}")
+    (int(number), f"vmtl.paper.{module}")
     for numbers, modules in LINES
     for number in re.findall(r"\d+", numbers)
     for module in re.findall(r"``([\w.]+)``", modules)

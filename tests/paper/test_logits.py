@@ -5,9 +5,8 @@ import torch
 
 from helpers.priors import cpu_noise
 from vmtl._utils.noise import Noise
-from vmtl.model.distributions import Delta, Gaussian
-from vmtl.model.likelihoods import Categorical
-from vmtl.model.logits import affine, fused_affine, logit_moments, sample_logits
+from vmtl.paper.distributions import Delta, Gaussian
+from vmtl.paper.logits import affine, fused_affine, logit_moments, sample_logits
 
 
 def posteriors(scale: float = 1.0) -> tuple[Gaussian, Gaussian]:
@@ -64,18 +63,6 @@ def test_with_deltas_nothing_is_random() -> None:
     assert (logit_moments(z, w).variance == 0).all()
     expected = torch.einsum("tnk,tck->tnc", z.mean, w.mean[..., :-1]) + w.mean[:, None, :, -1]
     torch.testing.assert_close(exact, expected)
-
-
-@pytest.mark.parametrize(("scale", "expected"), [(0.1, 0.002), (0.5, 0.043), (1.0, 0.124)])
-def test_bias_of_the_moment_estimator_is_the_documented_one(scale: float, expected: float) -> None:
-    """Classes share z; dropping the covariance that this causes overstates the cross-entropy (nats per row)."""
-    q_z, q_w = posteriors(scale)
-    y = torch.tensor([[0, 1, 2], [3, 4, 0]])
-    categorical = Categorical(torch.ones(2, 5, dtype=torch.bool))
-    noise = Noise(3, torch.device("cpu"), torch.float64)
-    sampled = categorical.nll(sample_logits(q_z, q_w, noise, 400, 100), y)
-    moment = categorical.nll_moments(logit_moments(q_z, q_w), y, noise, 40_000)
-    assert float((moment - sampled).mean()) == pytest.approx(expected, rel=0.25)
 
 
 def test_partners_have_opposite_noise_of_z_and_w() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vmtl._utils.noise import Noise
-from vmtl.model.mixing import Mixing, mixing_weights, renormalise
+from vmtl.paper.mixing import Mixing, mixing_weights, renormalise
 from vmtl.results.relatedness import MAX_TASKS
 
 NOISE = Noise(0, torch.device("cpu"), torch.float64)
@@ -20,7 +20,7 @@ def random_logits(tasks: int, seed: int) -> torch.Tensor:
 @given(st.integers(2, 7), st.integers(0, 10_000), st.floats(1e-3, 20))
 def test_rows_sum_to_one_and_the_diagonal_is_zero(tasks: int, seed: int, tau: float) -> None:
     mixing = Mixing(tasks, "gumbel").double()
-    if mixing.log_pi is not None:
+    if mixing.is_learned:
         mixing.log_pi.data = 5 * random_logits(tasks, seed)
     for weights in (mixing.sample(tau, Noise(seed, torch.device("cpu"), torch.float64).gumbel), mixing.probabilities()):
         torch.testing.assert_close(weights.sum(-1), torch.ones(tasks, dtype=torch.float64))
@@ -50,7 +50,6 @@ def test_low_temperature_is_one_hot_at_the_largest_logit() -> None:
 def test_frequencies_of_the_largest_match_pi() -> None:
     """The Gumbel-max trick: the largest entry is task i with probability pi_i, at every temperature."""
     mixing = Mixing(4, "gumbel").double()
-    assert mixing.log_pi is not None
     mixing.log_pi.data = random_logits(4, 2)
     logits = mixing.log_pi + NOISE.gumbel(20_000, 4, 4)
     weights = mixing_weights(logits, 0.5, mixing.off_diagonal)
@@ -80,7 +79,6 @@ def test_only_three_tasks_or_more_have_something_to_learn() -> None:
 
 def test_modes() -> None:
     learnable, mean = Mixing(3, "learnable").double(), Mixing(3, "mean").double()
-    assert learnable.log_pi is not None
     learnable.log_pi.data = random_logits(3, 3)
     torch.testing.assert_close(learnable.sample(0.1, NOISE.gumbel), learnable.probabilities())
     torch.testing.assert_close(mean.sample(0.1, NOISE.gumbel), 0.5 * (1 - torch.eye(3, dtype=torch.float64)))
@@ -98,3 +96,22 @@ def test_thousands_of_tasks_have_no_table_and_are_even(mode: str) -> None:
         even = torch.full((n_tasks,), 1 / MAX_TASKS)
         torch.testing.assert_close(alpha.amax(1), even, atol=1e-8, rtol=0)
         torch.testing.assert_close(alpha.sum(1), torch.ones(n_tasks), atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("tasks", [3, 9, 20])
+def test_a_step_draws_once_however_many_tasks_there_are(tasks: int) -> None:
+    """Eq. 7 with one g for each pair of tasks."""
+    mixing, g = Mixing(tasks, "gumbel").double(), random_logits(tasks, 4)
+    mixing.log_pi.data = random_logits(tasks, 5)
+    asked = []
+
+    def gumbel(*shape: int) -> torch.Tensor:
+        asked.append(shape)
+        return g
+
+    alpha = mixing.sample(0.7, gumbel)
+    assert asked == [(tasks, tasks)]
+    for t in range(tasks):
+        others = [i for i in range(tasks) if i != t]
+        expected = ((mixing.log_pi[t, others] + g[t, others]) / 0.7).softmax(0)
+        torch.testing.assert_close(alpha[t, others], expected)

@@ -6,7 +6,7 @@ import torch
 from torch.nn import functional as F
 
 from helpers.priors import cpu_noise
-from vmtl.model.noisy_encoders import NoisyLinear, NoisyLinearEncoder, NoisyMlpEncoder, upgrade
+from vmtl.paper.noisy_encoders import NoisyLinear, NoisyLinearEncoder, NoisyMlpEncoder
 
 T, N, D, K = 3, 4, 6, 5
 X = torch.randn(T, N, D, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -62,18 +62,3 @@ def test_the_network_has_two_elu_layers_before_the_noisy_one() -> None:
     q_z = encoder(X)
     torch.testing.assert_close(q_z.mean, hidden @ network.last.mean.weight[0] + network.last.mean.bias[0])
     torch.testing.assert_close(q_z.variance, hidden**2 @ spread**2 + bias_spread**2)
-
-
-def test_a_noisy_layer_of_0_1_0_says_the_same() -> None:
-    """It had the logs of the widths, and a bias without width."""
-    generator = torch.Generator().manual_seed(2)
-    old = {
-        "encoder.mean.weight": torch.randn(1, D, K, generator=generator, dtype=torch.float64),
-        "encoder.mean.bias": torch.randn(1, 1, K, generator=generator, dtype=torch.float64),
-        "encoder.log_scale": torch.randn(1, D, K, generator=generator, dtype=torch.float64) - 2,
-    }
-    encoder = NoisyLinearEncoder(1, D, K, dropout=0.0).double()
-    encoder.load_state_dict({name.removeprefix("encoder."): value for name, value in upgrade(old).items()})
-    q_z = encoder(X)
-    torch.testing.assert_close(q_z.mean, X @ old["encoder.mean.weight"][0] + old["encoder.mean.bias"][0, 0])
-    torch.testing.assert_close(q_z.variance, X.square() @ (2 * old["encoder.log_scale"][0]).exp())

@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.toys import SMALL, Toy, build, toy
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.inference import prediction
-from vmtl.inference.features.feature_map import ScaledMap
-from vmtl.inference.prediction import Predictor
-from vmtl.inference.variational.training import Trainer
-from vmtl.model.distributions import Gaussian
-from vmtl.model.logits import logit_moments
-from vmtl.model.model import Model
+from helpers.paper_models import SMALL, build
+from helpers.toys import Toy, toy
+from vmtl.data import prediction_blocks
+from vmtl.paper import prediction
+from vmtl.paper.distributions import Gaussian
+from vmtl.paper.fit import fit
+from vmtl.paper.fitted import FittedVMTL
+from vmtl.paper.logits import logit_moments
+from vmtl.paper.methods import METHODS
+from vmtl.paper.model import Model
+from vmtl.paper.prediction import Predictor
+from vmtl.paper.training.training import Trainer
 
 CLASSES = toy([9, 14, 11], classes=4, features=6)
 VALUES = toy([9, 14, 11], features=6)
@@ -32,7 +35,7 @@ def trained(problem: Toy, **options: object) -> Model:
 
 
 def predictor(model: Model, mode: str, seed: int = 0) -> Predictor:
-    return Predictor(ScaledMap.identity(6).double(), model, mode, seed)
+    return Predictor(model, mode, seed)
 
 
 def brute_force(model: Model, problem: Toy, draws: int) -> torch.Tensor:
@@ -49,7 +52,7 @@ def brute_force(model: Model, problem: Toy, draws: int) -> torch.Tensor:
     z = q_z.mean[0] + q_z.scale[0] * normal(draws, *q_z.mean[0].shape)
     mean, scale = q_w.mean[rows.task], q_w.scale[rows.task]  # (n, C, K+1)
     w = mean + scale * normal(draws, *mean.shape)
-    return model.logit_scale * (torch.einsum("snk,snck->snc", z, w[..., :-1]) + w[..., -1])
+    return torch.einsum("snk,snck->snc", z, w[..., :-1]) + w[..., -1]
 
 
 def test_monte_carlo_of_classes_against_brute_force() -> None:
@@ -80,7 +83,7 @@ def test_monte_carlo_and_moments_of_values_against_brute_force() -> None:
 def test_mean_is_the_softmax_of_the_posterior_means() -> None:
     model, rows = trained(CLASSES), CLASSES.rows()
     z, w = model.encoder(rows.x[None]).mean[0], model.q_w().mean[rows.task]
-    logits = model.logit_scale * (torch.einsum("nk,nck->nc", z, w[..., :-1]) + w[..., -1])
+    logits = torch.einsum("nk,nck->nc", z, w[..., :-1]) + w[..., -1]
     predicted = predictor(model, "mean").classes(CLASSES.X, CLASSES.task)
     np.testing.assert_allclose(predicted.probabilities, logits.softmax(-1))
     np.testing.assert_allclose(predicted.total, predicted.aleatoric)
@@ -100,7 +103,7 @@ def test_the_moments_split_their_entropy_as_draws_do(monkeypatch: pytest.MonkeyP
     model, rows = trained(CLASSES), CLASSES.rows()
     found = predictor(model, "moment").classes(CLASSES.X, CLASSES.task)
     moments = logit_moments(model.encoder(rows.x[:, None], rows.task), model.q_w().at(rows.task))
-    mean, deviation = model.logit_scale * moments.mean[:, 0], model.logit_scale * moments.variance[:, 0].sqrt()
+    mean, deviation = moments.mean[:, 0], moments.variance[:, 0].sqrt()
     noise = torch.randn((4000, *mean.shape), generator=torch.Generator().manual_seed(1), dtype=mean.dtype)
     draws = (mean + (prediction.SHRINKAGE / (np.pi / 8)) ** 0.5 * deviation * noise).softmax(-1)
     part = prediction.entropy(draws).mean(0) / prediction.entropy(draws.mean(0))
@@ -143,15 +146,19 @@ def test_draws_depend_on_the_seed() -> None:
 def test_predictions_do_not_depend_on_batch_size_or_row_order(method: str, mode: str) -> None:
     rng = np.random.default_rng(0)
     X, task = rng.normal(size=(300, 6)), rng.integers(0, 3, 300)
-    for problem, kind in ((CLASSES, MultiTaskClassifier), (VALUES, MultiTaskRegressor)):
-        model = kind(method=method, predictive=mode, max_steps=3, latent_dim=6, random_state=0)
-        model.fit(problem.X, problem.y, tasks=problem.task)
-        predict = model.predict_proba if problem.classes else model.predict
-        whole = predict(X, tasks=task)
+    settings = replace(SMALL, encoder="mlp", predictive=mode, max_steps=3, latent_dim=6)
+    for problem in (CLASSES, VALUES):
+        fitted = fit(METHODS[method], settings, problem.rows(torch.float32), 0)
+
+        def predict(x: np.ndarray, t: np.ndarray, fitted: FittedVMTL = fitted) -> np.ndarray:
+            is_classification = fitted.model.is_classification
+            return fitted.probabilities(x, t).probabilities if is_classification else fitted.values(x, t).mean
+
+        whole = predict(X, task)
         order = rng.permutation(300)
-        np.testing.assert_allclose(predict(X[order], tasks=task[order]), whole[order], rtol=0, atol=1e-5)
+        np.testing.assert_allclose(predict(X[order], task[order]), whole[order], rtol=0, atol=1e-5)
         for size, last in ((1, 12), (7, 70), (130, 300)):
-            parts = [predict(X[i : i + size], tasks=task[i : i + size]) for i in range(0, last, size)]
+            parts = [predict(X[i : i + size], task[i : i + size]) for i in range(0, last, size)]
             joined = np.concatenate(parts)
             np.testing.assert_allclose(joined, whole[: len(joined)], rtol=0, atol=1e-5)
 
@@ -159,8 +166,8 @@ def test_predictions_do_not_depend_on_batch_size_or_row_order(method: str, mode:
 def test_the_shape_of_a_block_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     model = trained(CLASSES)
     before = predictor(model, "monte-carlo").classes(CLASSES.X, CLASSES.task).probabilities
-    monkeypatch.setattr(prediction, "CELLS", 3)
-    monkeypatch.setattr(prediction, "CELL_ROWS", 5)
+    monkeypatch.setattr(prediction_blocks, "CELLS", 3)
+    monkeypatch.setattr(prediction_blocks, "CELL_ROWS", 5)
     after = predictor(model, "monte-carlo").classes(CLASSES.X, CLASSES.task).probabilities
     np.testing.assert_allclose(after, before, atol=1e-12)
 

@@ -14,16 +14,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from helpers.toys import build, toy
+from helpers.paper_models import build
+from helpers.toys import toy
 from vmtl._utils.noise import Noise, antithetic
-from vmtl.config.presets import get_preset
 from vmtl.data.rows import Batch, Rows
-from vmtl.methods import METHODS
-from vmtl.model.model import Model
-from vmtl.model.objective import Objective, Scales
+from vmtl.paper.methods import METHODS
+from vmtl.paper.model import Model
+from vmtl.paper.objective import Objective, Scales
+from vmtl.paper.presets import get_preset
 
 T, C, D, K, DRAWS, TAU = 3, 2, 6, 5, 4, 0.7
-SCALES = Scales(kl_z=0.03, kl_w=0.05, entropy=0.0)
+SCALES = Scales(kl_z=0.03, kl_w=0.05)
 ROWS = toy([8, 10, 6], classes=C, features=D).rows()
 
 
@@ -35,6 +36,7 @@ class Recorder(Noise):
         self.gumbels: list[Tensor] = []
         self.masks: list[Tensor] = []
         self.normals: list[Tensor] = []
+        self.prior_seeds: list[int] = []
 
     def gumbel(self, *shape: int) -> Tensor:
         self.gumbels.append(super().gumbel(*shape))
@@ -43,6 +45,10 @@ class Recorder(Noise):
     def keep(self, shape: tuple[int, ...], dropout: float) -> Tensor:
         self.masks.append(super().keep(shape, dropout))
         return self.masks[-1]
+
+    def seeds(self, count: int) -> list[int]:
+        self.prior_seeds = super().seeds(count)
+        return self.prior_seeds
 
     def halves(self, *shape: int, pairs: int = 1) -> Tensor:
         self.normals.append(super().halves(*shape, pairs=pairs))
@@ -113,8 +119,8 @@ class Step:
         return dict(zip(others, weights, strict=True))
 
     def one_task(self, t: int, classifiers: list[tuple[Tensor, Tensor]]) -> None:
-        alpha = self.mixing(t, "mixing_w", self.noise.gumbels[0][0])
-        beta = self.mixing(t, "mixing_z", self.noise.gumbels[1][0])
+        alpha = self.mixing(t, "mixing_w", self.noise.gumbels[0])
+        beta = self.mixing(t, "mixing_z", self.noise.gumbels[1])
         z_mean, z_variance = self.encode(self.batch.x[t] * self.noise.masks[0][t])
         self.nll.append(self.cross_entropy(t, z_mean, z_variance, *classifiers[t]))
         prior_mean, prior_variance = torch.zeros(()), torch.zeros(())
@@ -145,12 +151,12 @@ class Step:
 
     def kl_of_rows(self, t: int, z_mean: Tensor, z_variance: Tensor, beta: dict[int, Tensor]) -> Tensor:
         size = self.batch.x.shape[1]
-        masks = self.noise.masks[1].view(T, size, T - 1, D)
+        masks = self.noise.with_seed(self.noise.prior_seeds[t]).keep((size, T - 1, D), 0.7)
         each = []
         for n in range(size):
             prior_mean, prior_variance = torch.zeros(()), torch.zeros(())
             for place, (i, weight) in enumerate(beta.items()):
-                average = attended(ROWS, int(self.batch.index[t, n]), i) * masks[t, n, place]
+                average = attended(ROWS, int(self.batch.index[t, n]), i) * masks[n, place]
                 mean, variance = (value[0].detach() for value in self.encode(average[None]))
                 prior_mean, prior_variance = prior_mean + weight * mean, prior_variance + weight**2 * variance
             each.append(kl(z_mean[n], z_variance[n], prior_mean, prior_variance))
@@ -197,9 +203,10 @@ def test_numbers_of_the_preset() -> None:
     vmtl, amortised = get_preset("released"), get_preset("released", "amortised")
     assert (vmtl.encoder, vmtl.bias, amortised.encoder, amortised.bias) == ("noisy-linear", False, "noisy-mlp", True)
     assert vmtl.learning_rate == ("halving", 1e-4, 3000.0)
-    assert (vmtl.dropout, vmtl.head_dropout, vmtl.weight_decay, vmtl.decay_everything) == (0.7, 0.0, 5e-4, True)
+    assert (vmtl.dropout, vmtl.head_dropout, vmtl.weight_decay) == (0.7, 0.0, 5e-4)
     assert (vmtl.n_z, vmtl.n_w, vmtl.batch_rows, vmtl.max_steps, vmtl.predictive) == (10, 1, 4, 15_000, "mean")
     model = build("vmtl", ROWS, replace(vmtl, latent_dim=64))
     width, means = model.head().scale, model.head().mean
     torch.testing.assert_close(width, F.softplus(torch.tensor(-3.0)).double().expand_as(width), rtol=1e-3, atol=0)
     assert 0.08 < float(means.detach().std()) < 0.12
+    assert (model.mixing_w.log_pi == 0).all()  # which matters, since it decays

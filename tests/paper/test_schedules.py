@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from vmtl.config.presets import PRESETS
-from vmtl.config.schedules import compressed, scaled, value
+from vmtl.paper.presets import PRESETS
+from vmtl.paper.schedules import compressed, value
 
 RELEASED, PAPER = PRESETS["released"], PRESETS["paper"]
 
@@ -67,21 +67,6 @@ def test_the_paper() -> None:
     assert value(PAPER.kl_scale_z, 15_000, 15_000) == pytest.approx(1e-7)
 
 
-def test_cosine_ends_at_its_floor() -> None:
-    schedule = ("cosine", 0.05, 0.02)
-    assert value(schedule, 0, 400) == pytest.approx(0.05)
-    assert value(schedule, 399, 400) == pytest.approx(0.001)
-    assert value(schedule, 0, 1) == pytest.approx(0.05)
-    middle = [value(schedule, step, 400) for step in range(400)]
-    assert middle == sorted(middle, reverse=True)
-
-
 def test_unknown_schedule() -> None:
     with pytest.raises(ValueError, match="Unknown schedule 'steps'; choose one of constant"):
         value(("steps", 1.0), 0, 10)
-
-
-def test_a_scaled_schedule_is_the_schedule_times_the_factor() -> None:
-    for schedule in (("cosine", 0.1, 0.02), ("halving", 1e-4, 3000.0), ("constant", 0.3)):
-        for step in (0, 40, 99):
-            assert value(scaled(schedule, 0.5), step, 100) == pytest.approx(0.5 * value(schedule, step, 100))

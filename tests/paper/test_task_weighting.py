@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.toys import SMALL, Quiet, build, full_batch_loss, toy
-from vmtl.model.objective import Objective
-from vmtl.model.task_weighting import EqualWeighting, UncertaintyWeighting
+from helpers.paper_models import SMALL, Quiet, build, full_batch_loss
+from helpers.toys import toy
+from vmtl.paper.method import Method
+from vmtl.paper.objective import Objective
+from vmtl.paper.task_weighting import EqualWeighting, UncertaintyWeighting
 
 
 def test_kendall_by_hand() -> None:
@@ -23,12 +25,14 @@ def test_kendall_by_hand() -> None:
 
 def test_kendall_classification_on_a_toy_by_hand() -> None:
     rows = toy([4, 6], classes=2).rows()
-    model = build("kendall", rows, SMALL)
+    ridge_on_features = Method(
+        "Kendall, plain", "s", "r", encoder="fixed", prior_w="standard_normal", weighting="uncertainty"
+    )
+    model = build(ridge_on_features, rows, SMALL)
     model.weighting.log_variance.data = torch.tensor([0.3, -0.7], dtype=torch.float64)
     w = model.head.mean
     each = [w[t, :, :-1] @ x + w[t, :, -1] for t, x in zip(rows.task, rows.x, strict=True)]
-    logits = model.logit_scale * torch.stack(each)
-    nll = torch.nn.functional.cross_entropy(logits, rows.y, reduction="none")
+    nll = torch.nn.functional.cross_entropy(torch.stack(each), rows.y, reduction="none")
     ridge = 0.5 * w.square().sum((1, 2)) / torch.tensor([4, 6])
     means = torch.stack([nll[rows.task == t].mean() for t in range(2)]) + ridge
     s = model.weighting.log_variance

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from vmtl._utils.types import Array, MatrixLike
 from vmtl.data.duplicates import row_digests
 from vmtl.data.problem import Problem
-from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.base import BaseTaskEstimator
 from vmtl.evaluation.intervals import LEVEL, Interval, of_mean
 from vmtl.evaluation.references import REFERENCES, fit_reference
 from vmtl.evaluation.scored_predictions import Evidence, gather
@@ -46,7 +46,7 @@ class Gain:
     verdict: Verdict
 
 
-def names_to_compare(model: BaseMultiTask, wanted: Sequence[str] | None = None) -> list[str]:
+def names_to_compare(model: BaseTaskEstimator, wanted: Sequence[str] | None = None) -> list[str]:
     """Methods and reference rows to set beside ``model``; every one that exists, if none is named.
 
     Parameters
@@ -64,7 +64,7 @@ def names_to_compare(model: BaseMultiTask, wanted: Sequence[str] | None = None) 
 
 
 def compare(
-    model: BaseMultiTask,
+    model: BaseTaskEstimator,
     evidence: Evidence,
     train: Labelled,
     test: Labelled,
@@ -146,7 +146,7 @@ def _shares(loss: Array, root: bool) -> Array:
     return loss / (2 * math.sqrt(float(loss.mean())) or 1.0) if root else loss
 
 
-def count_repeated(model: BaseMultiTask, evidence: Evidence, train: Labelled, test: Labelled) -> int:
+def count_repeated(model: BaseTaskEstimator, evidence: Evidence, train: Labelled, test: Labelled) -> int:
     """Rows of ``test`` that are also in ``train``: equal features as the model reads them, target and task.
 
     Parameters
@@ -177,7 +177,7 @@ def _reference(name: str, like: Evidence, train: Problem, test: Problem, seed: i
     return replace(predicted, total=unknown, epistemic=unknown, covered=None, extent=None)
 
 
-def _problem(model: BaseMultiTask, like: Evidence, side: Labelled) -> Problem:
+def _problem(model: BaseTaskEstimator, like: Evidence, side: Labelled) -> Problem:
     """Rows as numbers and codes, with the model's encoding of raw columns."""
     X = side.X if model.preprocessor_ is None else model.preprocessor_.transform(side.X)
     place = {name: code for code, name in enumerate(like.tasks)}

@@ -20,8 +20,8 @@ import math
 import torch
 from torch import Tensor
 
-from vmtl.paper.choices import AttentionScale
 from vmtl.data.rows import Rows, group_table
+from vmtl.paper.choices import AttentionScale
 
 #: Most attention weights kept in memory; beyond that they are computed for each batch.
 STORED = 64_000_000

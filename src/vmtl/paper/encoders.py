@@ -35,7 +35,6 @@ def pick(parameter: Tensor, task: Tensor | None) -> Tensor:
 class GroupedLinear(nn.Module):
     """x W + b with one (W, b) per group: (T, N, in) to (T, N, out)."""
 
-
     def __init__(
         self, groups: int, size_in: int, size_out: int, *, bias: float | None = None, deviation: float | None = None
     ) -> None:
@@ -104,7 +103,6 @@ class FixedEncoder(Encoder):
 
 class LinearEncoder(Encoder):
     """z mean = x W + b, with one learned scale per latent dimension."""
-
 
     def __init__(self, groups: int, size_in: int, latent_dim: int, stochastic: bool, dropout: float) -> None:
         super().__init__(latent_dim, dropout)

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vmtl._utils.noise import Noise
-from vmtl.paper.choices import WidthLink
 from vmtl.data.rows import Rows
+from vmtl.paper.choices import WidthLink
 from vmtl.paper.distributions import Delta, Gaussian, Posterior
 from vmtl.paper.encoders import GroupedLinear
 from vmtl.paper.noisy_encoders import NoisyMlp

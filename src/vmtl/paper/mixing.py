@@ -3,7 +3,7 @@
 alpha_ti = exp((log pi_ti + g_ti) / tau) / sum_{j != t} exp((log pi_tj + g_tj) / tau),   g = -log(-log u)
 
 where
-    log pi = ``log_pi`` (T, T), learned from even weights on; the diagonal is never used
+    log pi = ``log_pi`` (T, T), learned, 0 at first as in the authors' code; the diagonal is never used
     g = ``Noise.gumbel`` (T, T), u uniform on (0, 1): one draw for each training step
     tau = ``tau``, a number that a schedule lowers
     alpha = what ``sample`` returns, (T, T); beta likewise

@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from vmtl._utils.noise import Noise
-from vmtl.paper.settings import Settings
 from vmtl.data.rows import Rows
 from vmtl.paper.distributions import Delta, Gaussian, Posterior
 from vmtl.paper.encoders import Encoder, FixedEncoder, GroupedLinear, LinearEncoder, MlpEncoder
@@ -29,6 +28,7 @@ from vmtl.paper.method import Method
 from vmtl.paper.mixing import Mixing
 from vmtl.paper.noisy_encoders import NoisyLinearEncoder, NoisyMlpEncoder
 from vmtl.paper.priors import WPrior, make_w_prior
+from vmtl.paper.settings import Settings
 from vmtl.paper.task_weighting import WEIGHTINGS
 
 

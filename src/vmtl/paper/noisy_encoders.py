@@ -6,7 +6,6 @@ which have no prior: nothing is paid for them.
 
 from __future__ import annotations
 
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F

@@ -7,9 +7,9 @@ where
     w^m = draws of ``Predictor.q_w`` (T, C, K + 1) as draws of the logits given z, M = ``predict_w``
     p(y | z, w) = softmax(w . [z; 1]); in regression N(w . [z; 1], sigma_t^2)
 
-The paper's average is ``predictive="monte-carlo"``. ``"moment"`` draws nothing: it takes mean and variance of the logits
-in closed form (``vmtl.paper.logits.logit_moments``) and shrinks the mean by the variance; ``"mean"`` takes the means of z
-and w alone.
+The paper's average is ``predictive="monte-carlo"``. ``"moment"`` draws nothing: it takes mean and variance of the
+logits in closed form (``vmtl.paper.logits.logit_moments``) and shrinks the mean by the variance; ``"mean"`` takes the
+means of z and w alone.
 
 Rows run in zero-padded blocks of one fixed shape, and random numbers are shared by all rows, so that a
 prediction does not depend on batch size, row order or what else is predicted, but for the rounding of a matrix product,

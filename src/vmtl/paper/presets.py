@@ -13,9 +13,9 @@ PAPER = Settings()
 
 PRESETS: dict[str, Settings] = {
     "paper": PAPER,
-    # Eq. 11 as printed: the sum over all rows of the negative log likelihood and KL_z, plus one KL_w for each task, with
-    # both KL terms annealed to a weight of 1. Divided by the number of rows, KL_w of task t weighs 1 / N_t in the loss of
-    # a row, and tasks count by their rows. All else as in ``paper``.
+    # Eq. 11 as printed: the sum over all rows of the negative log likelihood and KL_z, plus one KL_w for each task,
+    # with both KL terms annealed to a weight of 1. Divided by the number of all rows, KL_w of task t weighs 1 / N_t in
+    # the mean loss of its rows, and tasks count by their rows. All else is as in ``paper``.
     "literal": PAPER.with_options(
         kl_scale_w=("linear", 0.0, 1.0, 1.0),
         kl_scale_z=("linear", 0.0, 1.0, 1.0),

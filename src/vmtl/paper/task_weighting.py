@@ -11,10 +11,8 @@ Learned weights (Kendall et al., 2018) are the baselines', not the paper's.
 
 from __future__ import annotations
 
-
 import torch
 from torch import Tensor, nn
-
 
 
 class EqualWeighting(nn.Module):
@@ -34,7 +32,6 @@ class UncertaintyWeighting(nn.Module):
     temperature sigma^2 is approximated; their regression form is the Gaussian likelihood with learned
     noise per task, so in regression the likelihood does this and the model weighs tasks equally.
     """
-
 
     def __init__(self, n_tasks: int) -> None:
         super().__init__()

@@ -4,25 +4,25 @@ import math
 
 import torch
 
-from helpers.toys import SMALL, Quiet, build, full_batch_loss, toy
-from vmtl.model.objective import Objective
+from helpers.paper_models import SMALL, Quiet, build, full_batch_loss
+from helpers.toys import toy
+from vmtl.paper.method import Method
+from vmtl.paper.objective import Objective
 
 
 def test_kendall_regression_is_the_gaussian_likelihood_with_noise_per_task() -> None:
     rows = toy([4, 6]).rows()
-    model = build("kendall", rows, SMALL)
+    method = Method("Kendall, plain", "s", "r", encoder="fixed", weighting="uncertainty")
+    model = build(method, rows, SMALL)
     model.likelihood.log_own.data = torch.tensor([-0.5, 0.2], dtype=torch.float64)
     sigma, strength = model.likelihood.scale(), 0.5 * (model.likelihood.log_own / 0.25).square().sum()
     torch.testing.assert_close(sigma[1].log() - sigma[0].log(), torch.tensor(0.7).double(), atol=0.01, rtol=0)
-    scale, w = model.logit_scale, model.head.mean
-    ridge = 0.5 * w.square().sum()
+    w = model.head.mean
     by_hand = torch.zeros((), dtype=torch.float64)
     for t, x, y in zip(rows.task, rows.x, rows.y, strict=True):
-        error = y - scale * (w[t, 0, :-1] @ x + w[t, 0, -1])
+        error = y - (w[t, 0, :-1] @ x + w[t, 0, -1])
         by_hand = by_hand + error**2 / (2 * sigma[t] ** 2) + sigma[t].log() + 0.5 * math.log(2 * math.pi)
-    torch.testing.assert_close(
-        full_batch_loss(Objective(model, rows), rows, Quiet()), (by_hand + strength + ridge) / 10
-    )
+    torch.testing.assert_close(full_batch_loss(Objective(model, rows), rows, Quiet()), (by_hand + strength) / 10)
 
 
 def test_shared_noise_makes_regression_a_plain_sum_of_squares() -> None:

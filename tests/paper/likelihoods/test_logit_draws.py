@@ -8,8 +8,8 @@ from torch import Tensor
 
 from helpers.priors import cpu_noise, random_gaussian
 from vmtl._utils.noise import antithetic
-from vmtl.model.likelihoods import logit_draws
-from vmtl.model.likelihoods.logit_draws import loss_over_draws, task_chunks
+from vmtl.paper.likelihoods import logit_draws
+from vmtl.paper.likelihoods.logit_draws import loss_over_draws, task_chunks
 
 
 class Cubic:

@@ -7,9 +7,9 @@ import torch
 
 from helpers.class_labels import C, N, T, categorical, labels
 from helpers.priors import assert_same, cpu_noise, random_gaussian
-from vmtl.model.distributions import Gaussian
-from vmtl.model.likelihoods import GaussianNoise, logit_draws
-from vmtl.model.logits import sample_logits
+from vmtl.paper.distributions import Gaussian
+from vmtl.paper.likelihoods import GaussianNoise, logit_draws
+from vmtl.paper.logits import sample_logits
 
 K = 5
 

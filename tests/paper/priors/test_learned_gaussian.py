@@ -5,9 +5,10 @@ import torch
 from scipy.stats import multivariate_normal
 from torch.distributions import Normal, kl_divergence
 
-from vmtl.model.distributions import Gaussian
-from vmtl.model.priors import Context, PriorSettings
-from vmtl.model.priors.learned_gaussian import LearnedGaussianW, m_step
+from vmtl.paper.distributions import Gaussian
+from vmtl.paper.priors import Context
+from vmtl.paper.priors.learned_gaussian import LearnedGaussianW, m_step
+from vmtl.paper.settings import Settings
 
 SHAPE = (3, 2, 4)
 
@@ -39,7 +40,7 @@ def test_em_never_decreases_the_evidence_on_a_linear_gaussian_toy() -> None:
     T, N, K, noise = 5, 12, 3, 0.5
     designs = [np.linalg.qr(rng.normal(size=(N, K)))[0] * rng.uniform(0.5, 2, K) for _ in range(T)]
     targets = [X @ (rng.normal(size=K) * 0.7 + np.array([1.0, -2, 0.5])) + noise * rng.normal(size=N) for X in designs]
-    prior = LearnedGaussianW(PriorSettings(), torch.ones(T, 1, dtype=torch.bool), K).double()
+    prior = LearnedGaussianW(Settings(), torch.ones(T, 1, dtype=torch.bool), K).double()
     evidence = []
     for _ in range(30):
         m, v = prior.mean[0].numpy(), prior.variance[0].numpy()
@@ -58,7 +59,7 @@ def test_em_never_decreases_the_evidence_on_a_linear_gaussian_toy() -> None:
 
 
 def test_the_learned_prior_costs_a_kl() -> None:
-    prior = LearnedGaussianW(PriorSettings(), torch.ones(3, 2, dtype=torch.bool), 4).double()
+    prior = LearnedGaussianW(Settings(), torch.ones(3, 2, dtype=torch.bool), 4).double()
     generator = torch.Generator().manual_seed(0)
     q = Gaussian(
         torch.randn(SHAPE, generator=generator, dtype=torch.float64),

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal, kl_divergence
 
-from vmtl.config.choices import KL_FORMS
-from vmtl.model.distributions import Gaussian
-from vmtl.model.priors.mixture_kl.forms import mixture_kl, monte_carlo, weighted_sum
+from vmtl.paper.choices import KL_FORMS
+from vmtl.paper.distributions import Gaussian
+from vmtl.paper.priors.mixture_kl import mixture_kl, monte_carlo, weighted_sum
 
 COMMON = settings(deadline=None, max_examples=60)
 TASKS, SIZES, SEEDS = st.integers(2, 6), st.integers(1, 20), st.integers(0, 100_000)

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from helpers.priors import assert_same, leaf, random_gaussian
-from vmtl.model.distributions import Gaussian
-from vmtl.model.priors.mixture_kl import row_bound
-from vmtl.model.priors.mixture_kl.forms import mixture_kl
+from vmtl.paper.distributions import Gaussian
+from vmtl.paper.priors import row_bound
+from vmtl.paper.priors.mixture_kl import mixture_kl
 
 
 @pytest.mark.parametrize("chunk", [1, 10**6])

@@ -7,9 +7,10 @@ import pytest
 import torch
 from scipy.stats import invwishart, multivariate_normal
 
-from vmtl.model.distributions import Delta
-from vmtl.model.priors import Context, PriorSettings
-from vmtl.model.priors.tensor_normal import TensorNormalW, negative_log_density, task_covariance
+from vmtl.paper.distributions import Delta
+from vmtl.paper.priors import Context
+from vmtl.paper.priors.tensor_normal import TensorNormalW, negative_log_density, task_covariance
+from vmtl.paper.settings import Settings
 
 SHAPE = (3, 2, 4)
 
@@ -43,7 +44,7 @@ def test_the_update_maximises_the_density(w: torch.Tensor) -> None:
 
 
 def test_the_prior_learns_relations_and_shares_the_cost(w: torch.Tensor) -> None:
-    prior = TensorNormalW(PriorSettings(), torch.ones(3, 2, dtype=torch.bool), 4).double()
+    prior = TensorNormalW(Settings(), torch.ones(3, 2, dtype=torch.bool), 4).double()
     start = prior.penalty(Delta(w), nothing())
     torch.testing.assert_close(start.sum(), 0.5 * (w.square().sum() + 24 * math.log(2 * math.pi)))
     torch.testing.assert_close(start, start[:1].expand(3))
@@ -56,7 +57,7 @@ def test_the_prior_learns_relations_and_shares_the_cost(w: torch.Tensor) -> None
 
 @pytest.mark.parametrize("size", [0.0, 1e-6, 1.0, 1e6])
 def test_it_stays_stable_however_large_the_weights(size: float, w: torch.Tensor) -> None:
-    prior = TensorNormalW(PriorSettings(), torch.ones(3, 2, dtype=torch.bool), 4)
+    prior = TensorNormalW(Settings(), torch.ones(3, 2, dtype=torch.bool), 4)
     low_rank = Delta(size * w[:1].expand(SHAPE).float())
     prior.update(low_rank)
     values = torch.linalg.eigvalsh(prior.covariance)

@@ -4,7 +4,7 @@ import torch
 
 from helpers.toys import toy
 from vmtl._utils.noise import Noise
-from vmtl.inference.variational.batches import FullBatch, GroupedBatches
+from vmtl.paper.training.batches import FullBatch, GroupedBatches
 
 CPU = torch.device("cpu")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vmtl._utils import tensor_files
-from vmtl.inference.variational.checkpoints import Checkpoint, CheckpointError, fingerprint
+from vmtl.paper.training.checkpoints import Checkpoint, CheckpointError, fingerprint
 
 ROWS = np.arange(10_000.0).reshape(5_000, 2)
 

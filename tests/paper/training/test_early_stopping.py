@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from helpers.toys import SMALL, build, toy
-from vmtl.inference.variational.early_stopping import EarlyStopping, StopTraining, hold_out
-from vmtl.inference.variational.training import Progress, Trainer
+from helpers.paper_models import SMALL, build
+from helpers.toys import toy
+from vmtl.paper.training.early_stopping import EarlyStopping, StopTraining, hold_out
+from vmtl.paper.training.training import Progress, Trainer
 
 DATA = toy([40, 40, 3], classes=4)
 

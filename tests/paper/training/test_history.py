@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-import pytest
 import torch
 
-from vmtl.inference.variational.history import History
+from vmtl.paper.training.history import History
 
 
 def test_numbers_are_all_but_the_terms_and_fit_into_json():
@@ -17,14 +16,3 @@ def test_numbers_are_all_but_the_terms_and_fit_into_json():
     assert numbers["lr"] == [0.1]
     assert not set(History.TERMS) & set(numbers)
     assert set(numbers) | set(History.TERMS) == set(vars(history))
-
-
-def test_a_solution_that_took_no_steps_has_one_record():
-    """Its training loss; terms of the objective are not known, and nothing was multiplied by anything."""
-    history = History.of_solution(torch.tensor([0.5, 0.7]))
-    assert history.step == [0]
-    assert history.nll[0].tolist() == pytest.approx([0.5, 0.7])
-    assert history.kl_z[0].isnan().all()
-    assert history.kl_w[0].isnan().all()
-    assert all(len(values) == 1 for values in vars(history).values())
-    json.dumps(history.numbers(), allow_nan=False)

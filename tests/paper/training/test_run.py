@@ -7,10 +7,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from helpers.toys import SMALL, build, toy
-from vmtl.inference.variational.early_stopping import StopTraining
-from vmtl.inference.variational.run import Callbacks, train_model
-from vmtl.inference.variational.training import Progress, Trainer
+from helpers.paper_models import SMALL, build
+from helpers.toys import toy
+from vmtl.paper.training.early_stopping import StopTraining
+from vmtl.paper.training.run import Callbacks, train_model
+from vmtl.paper.training.training import Progress, Trainer
 
 ROWS = toy([10, 12, 9], classes=2).rows()
 SETTINGS = replace(SMALL, encoder="linear", max_steps=4)
@@ -25,11 +26,6 @@ def test_callbacks_run_before_the_first_and_after_every_step() -> None:
     history = train_model(build("bmtl", ROWS, SETTINGS), ROWS, None, 0, callbacks)
     assert seen == ["before 0", "after 1", "after 2", "after 3", "after 4"]
     assert history.step == [1, 2, 3, 4]
-
-
-def test_the_factor_scales_the_learning_rate_and_not_the_settings() -> None:
-    plain, slow = (train_model(build("bmtl", ROWS, SETTINGS), ROWS, None, 0, Callbacks(), f) for f in (1.0, 0.25))
-    assert slow.lr == pytest.approx([0.25 * rate for rate in plain.lr])
 
 
 def test_a_hook_may_stop_the_run() -> None:

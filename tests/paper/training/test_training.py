@@ -11,26 +11,18 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.toys import (
-    SMALL,
-    Permuted,
-    Toy,
-    build,
-    permute,
-    permuted_state,
-    toy,
-)
+from helpers.paper_models import SMALL, Permuted, build, permute, permuted_state
+from helpers.toys import Toy, toy
 from vmtl import METHODS
 from vmtl._utils.noise import Noise
-from vmtl.inference.features.feature_map import ScaledMap
-from vmtl.inference.prediction import Predictor
-from vmtl.inference.variational.training import DivergenceError, Trainer
-from vmtl.model.model import Model
+from vmtl.paper.model import Model
+from vmtl.paper.prediction import Predictor
+from vmtl.paper.training.training import DivergenceError, Trainer
 
 #: T = 3, C = 4, K = 5, hidden = 7, D = 8: every axis has its own length.
 CLASSES = toy([6, 11, 9], classes=4, features=8, missing=[(1, 0)])
 VALUES = toy([6, 11, 9], features=8)
-OPTIONS = [{}, {"encoder": "mlp", "dropout": 0.3, "estimator": "sampled", "kl_form": "monte-carlo"}]
+OPTIONS = [{}, {"encoder": "mlp", "dropout": 0.3, "kl_form": "monte-carlo"}]
 
 
 def cpu_noise(seed: int = 1) -> Noise:
@@ -85,7 +77,7 @@ def trained(model: Model, problem: Toy, noise: Noise) -> Model:
 
 
 def predictions(model: Model, problem: Toy, mode: str, task: np.ndarray | None = None) -> np.ndarray:
-    predictor = Predictor(ScaledMap.identity(problem.X.shape[1]).double(), model, mode, seed=5)
+    predictor = Predictor(model, mode, seed=5)
     task = problem.task if task is None else task
     if problem.classes:
         return predictor.classes(problem.X, task).probabilities
@@ -101,7 +93,7 @@ def test_permute_moves_only_the_axes_of_that_length() -> None:
 def test_one_task_is_the_standard_normal_method() -> None:
     """T = 1: vmtl and vbmtl have the same terms and the same training, to the bit."""
     for problem in (toy([12], classes=3), toy([12])):
-        for settings in (SMALL, replace(SMALL, encoder="mlp", estimator="sampled", sharing=1.0)):
+        for settings in (SMALL, replace(SMALL, encoder="mlp", sharing=1.0)):
             models = [build(method, problem.rows(), replace(settings, max_steps=5)) for method in ("vmtl", "vbmtl")]
             for model in models:
                 Trainer(model, problem.rows(), seed=0).run()
@@ -170,5 +162,5 @@ def test_history_thins_itself_and_keeps_the_last_step() -> None:
     assert len(trainer.history.step) <= 501
     assert trainer.history.step[0] == 1
     assert trainer.history.step[-1] == 1001
-    assert trainer.history.lr[0] == pytest.approx(0.1)
+    assert trainer.history.lr[0] == pytest.approx(0.02)
     assert all(len(getattr(trainer.history, name)) == len(trainer.history.step) for name in vars(trainer.history))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import torch
 from torch import Tensor, nn
 
@@ -19,7 +18,6 @@ class BottleneckZ(ZPrior):
     r is the variational approximation of the marginal of z, shared by all tasks; where Alemi et al. fix it
     to N(0, I), its mean and scale are learned here, which makes the bound on the information tighter.
     """
-
 
     def __init__(self, settings: Settings, rows: Rows, latent_dim: int) -> None:
         super().__init__(settings, rows, latent_dim)

@@ -121,9 +121,7 @@ class GumbelMixtureZ(ZPrior):
         assert isinstance(posterior, Gaussian)
         return posterior, place
 
-    def _kl_to(
-        self, q: Gaussian, components: Gaussian, place: Tensor, weights: Tensor, noise: Tensor | None
-    ) -> Tensor:
+    def _kl_to(self, q: Gaussian, components: Gaussian, place: Tensor, weights: Tensor, noise: Tensor | None) -> Tensor:
         """KL of rows with the posterior ``q`` (T', N, K) to their mixtures: (T', N)."""
         if self.settings.kl_form == "bound":
             flat = Gaussian(q.mean.flatten(0, 1), q.scale.flatten(0, 1))

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from vmtl.data.rows import Rows
-from vmtl.paper.training.training import Progress, Trainer
 from vmtl.paper.logits import affine
+from vmtl.paper.training.training import Progress, Trainer
 
 
 class StopTraining(Exception):

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from vmtl.data.rows import Rows
+from vmtl.paper.model import Model
 from vmtl.paper.training.early_stopping import EarlyStopping, StopTraining
 from vmtl.paper.training.history import History
 from vmtl.paper.training.training import Hook, Trainer
-from vmtl.paper.model import Model
 
 
 @dataclass(frozen=True)

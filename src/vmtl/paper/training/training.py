@@ -11,13 +11,13 @@ from torch import Tensor
 
 from vmtl._utils.json_values import Document
 from vmtl._utils.noise import Noise
-from vmtl.paper import schedules
 from vmtl.data.rows import Rows
+from vmtl.paper import schedules
+from vmtl.paper.model import Model
+from vmtl.paper.objective import Objective, Scales, Terms
 from vmtl.paper.training.batches import make_sampler
 from vmtl.paper.training.history import HISTORY_LENGTH, History
 from vmtl.paper.training.optimiser import make_optimiser
-from vmtl.paper.model import Model
-from vmtl.paper.objective import Objective, Scales, Terms
 
 
 class DivergenceError(RuntimeError):

@@ -258,6 +258,36 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """(n,) the number of the task of each row, -1 for an unknown one that is allowed."""
         return np.maximum(self._in_parts(X, tasks, lambda x, row_tasks: row_tasks.codes), -1)
 
+    def read_rows(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> tuple[Array, RowTasks]:
+        """Rows as the model reads them, for ``predict_rows``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n, D)
+            Rows to predict.
+        tasks : array-like of shape (n,) or a single label, default=None
+            The task of each row.
+
+        Returns
+        -------
+        ndarray of shape (n, K), RowTasks
+            Numbers, and the tasks of their rows.
+        """
+        check_is_fitted(self)
+        return self._read_row_tasks(X, tasks, self._unknown_tasks([(X, tasks)]))
+
+    def predict_rows(self, x: Array, tasks: RowTasks) -> list[Array]:
+        """Predictions of rows that ``read_rows`` has read: probabilities, or mean and deviation.
+
+        Parameters
+        ----------
+        x : ndarray of shape (n, K)
+            Rows.
+        tasks : RowTasks
+            Their tasks.
+        """
+        raise NotImplementedError
+
     # -- predicting ------------------------------------------------------------------------------------
 
     @property
@@ -522,8 +552,6 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             raise ValueError(f"y has {n_targets} targets but X has {n_rows} rows; give one per row.")
         weight = _check_sample_weight(sample_weight, x, dtype=np.float64, ensure_non_negative=True)
         target, weight = self._encoder.encode(y, weight)
-        if not (weight > 0).any():
-            raise ValueError(f"Task {label!r} has no rows with a positive sample_weight; give some weight to one.")
         if label not in list(self.tasks_):
             self._warn_of_one_class(label, target[weight > 0])
         return self._make_rows(x, target, np.zeros(n_rows, dtype=np.int64), weight, 1, self._encoder)

@@ -42,6 +42,9 @@ class BaseTaskClassifier(ClassifierMixin, BaseTaskEstimator):  # type: ignore[mi
         assert isinstance(encoder, ClassEncoder)
         self._encoder, self.classes_ = encoder, encoder.classes
 
+    def predict_rows(self, x: Array, tasks: RowTasks) -> list[Array]:
+        return [self._predictor.probabilities(x, tasks).astype(np.float64)]
+
     def predict_proba(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> Array:
         """Probabilities of all classes, also of those that a task never saw.
 

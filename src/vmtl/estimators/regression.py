@@ -42,15 +42,19 @@ class BaseTaskRegressor(RegressorMixin, BaseTaskEstimator):  # type: ignore[misc
         assert isinstance(encoder, RealEncoder)
         self._encoder, self.y_mean_, self.y_scale_ = encoder, encoder.mean, encoder.scale
 
+    def predict_rows(self, x: Array, tasks: RowTasks) -> list[Array]:
+        mean, aleatoric, epistemic = self._moments_of_rows(x, tasks).T
+        return [mean, np.hypot(aleatoric, epistemic)]
+
     def _moments(self, X: MatrixLike, tasks: VectorLike | None) -> Array:
         """(3, n) predictive mean, aleatoric and epistemic deviation in the unit of y."""
+        return self._in_parts(X, tasks, self._moments_of_rows).T
 
-        def moments(x: Array, row_tasks: RowTasks) -> Array:
-            prediction = self._predictor.values(x, row_tasks)
-            columns = np.column_stack([prediction.mean, prediction.aleatoric, prediction.epistemic])
-            return np.asarray(self.y_scale_ * columns.astype(np.float64) + [self.y_mean_, 0.0, 0.0])
-
-        return self._in_parts(X, tasks, moments).T
+    def _moments_of_rows(self, x: Array, tasks: RowTasks) -> Array:
+        """(n, 3) the same, of rows that have been read."""
+        prediction = self._predictor.values(x, tasks)
+        columns = np.column_stack([prediction.mean, prediction.aleatoric, prediction.epistemic])
+        return np.asarray(self.y_scale_ * columns.astype(np.float64) + [self.y_mean_, 0.0, 0.0])
 
     @overload
     def predict(

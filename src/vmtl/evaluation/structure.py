@@ -25,7 +25,7 @@ def structure_worth_of(model: BaseTaskEstimator, train: Labelled) -> dict[str, f
 
     Parameters
     ----------
-    model : MultiTaskClassifier or MultiTaskRegressor
+    model : estimator
         A fitted estimator.
     train : Labelled
         The rows it was fitted to.

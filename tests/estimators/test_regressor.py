@@ -8,8 +8,6 @@ import pytest
 from helpers.three_tasks import REAL, TASK, UNIT, regressor
 from vmtl import MultiTaskRegressor
 
-pytestmark = pytest.mark.usefixtures("inference")
-
 
 def test_regression_is_in_the_unit_of_the_user(reg: MultiTaskRegressor) -> None:
     mean, std = reg.predict(REAL.X, tasks=TASK, return_std=True)

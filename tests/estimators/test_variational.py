@@ -213,14 +213,8 @@ def test_deterministic_z_and_w_are_the_deterministic_method() -> None:
     np.testing.assert_allclose(ours.predict_proba(X, tasks=TASK), theirs.predict_proba(X, tasks=TASK), atol=1e-6)
 
 
-def test_weights_are_repeated_rows_without_noise() -> None:
-    weight = np.ones(48)
-    weight[[0, 5, 30]] = 2
-    twice = np.concatenate([np.arange(48), [0, 5, 30]])
-    options = {"method": "bmtl", "dtype": "float64", "batch_rows": 0, "max_steps": 10}
-    once = paper_classifier(**options).fit(X, Y, tasks=TASK, sample_weight=weight)
-    copied = paper_classifier(**options).fit(X[twice], Y[twice], tasks=TASK[twice])
-    np.testing.assert_allclose(once.predict_proba(X, tasks=TASK), copied.predict_proba(X, tasks=TASK), atol=1e-6)
+def test_class_weight_is_a_sample_weight() -> None:
+    options = {"method": "bmtl", "batch_rows": 0}
     balanced = paper_classifier(class_weight={"ant": 3.0}, **options).fit(X, Y, tasks=TASK)
     same = paper_classifier(**options).fit(X, Y, tasks=TASK, sample_weight=np.where(Y == "ant", 3.0, 1.0))
     np.testing.assert_allclose(balanced.predict_proba(X, tasks=TASK), same.predict_proba(X, tasks=TASK), atol=1e-7)

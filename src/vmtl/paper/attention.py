@@ -3,7 +3,7 @@
 f(x_tn, D_i) = softmax(x_tn . D_ic^T / sqrt(d)) D_ic
 
 where
-    x_tn = a row of ``rows.x`` (n, D), the fixed features that the encoder reads; d = D
+    x_tn = a row of ``rows.x`` (n, D), the columns as they are; d = D
     D_ic = the rows of task i that have the label c of n, ``keys`` (C, T, M)
     f = ``mix(values, index)`` (B, T, F), for the features themselves or for anything that is affine in them
 
@@ -30,7 +30,7 @@ STORED = 64_000_000
 class Attention:
     """softmax over the rows j of task i of x_n . x_j / sqrt(d), restricted to rows with the label of n.
 
-    Features are fixed, so the weights are computed once per fit. A task never attends to itself. ``support`` (n, T)
+    The rows are fixed, so the weights are computed once per fit. A task never attends to itself. ``support`` (n, T)
     marks the tasks that have rows with the label of a row.
     """
 

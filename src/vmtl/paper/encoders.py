@@ -1,4 +1,4 @@
-"""Encoders: fixed features of a row to the posterior q(z | x) of Eq. 3, shared by all tasks or one per task.
+"""Encoders: from the columns of a row to the posterior q(z | x) of Eq. 3, shared by all tasks or one per task.
 
 q(z_tn | x_tn) = N(mean(x_tn), diag(scale(x_tn)^2))
 

@@ -24,10 +24,10 @@ from torch.nn import functional as F
 
 from vmtl._utils.noise import Noise
 from vmtl.data.rows import Rows
-from vmtl.paper.choices import WidthLink
 from vmtl.paper.distributions import Delta, Gaussian, Posterior
 from vmtl.paper.encoders import GroupedLinear
 from vmtl.paper.noisy_encoders import NoisyMlp
+from vmtl.paper.settings import Settings
 
 
 class DirectHead(nn.Module):
@@ -38,27 +38,18 @@ class DirectHead(nn.Module):
 
     amortised = False
 
-    def __init__(
-        self,
-        n_tasks: int,
-        n_outputs: int,
-        size: int,
-        *,
-        stochastic: bool,
-        shared: bool,
-        scale: float,
-        deviation: float = 0.01,
-        link: WidthLink = "exp",
-    ) -> None:
+    def __init__(self, shape: tuple[int, int, int], settings: Settings, *, stochastic: bool, shared: bool) -> None:
+        """``shape`` is (T, C, K + 1), or (T, C, K) without a bias."""
         super().__init__()
-        self.n_tasks, self.deviation = n_tasks, deviation
-        shape = (1 if shared else n_tasks, n_outputs, size)
-        self.mean = nn.Parameter(torch.zeros(shape))
+        self.n_tasks, n_outputs, size = shape
+        self.deviation, scale = settings.initial_w_deviation, settings.initial_w_scale
+        own = (1 if shared else self.n_tasks, n_outputs, size)
+        self.mean = nn.Parameter(torch.zeros(own))
         self.log_scale = self.rho = None
-        if stochastic and link == "exp":
-            self.log_scale = nn.Parameter(torch.full(shape, math.log(scale)))
+        if stochastic and settings.width_link == "exp":
+            self.log_scale = nn.Parameter(torch.full(own, math.log(scale)))
         elif stochastic:
-            self.rho = nn.Parameter(torch.full(shape, math.log(math.expm1(scale))))
+            self.rho = nn.Parameter(torch.full(own, math.log(math.expm1(scale))))
 
     def reset(self, generator: torch.Generator) -> None:
         """Means start at N(0, deviation^2)."""
@@ -83,10 +74,10 @@ class AmortisedHead(nn.Module):
     amortised = True
     statistics: Tensor
 
-    def __init__(self, statistics: Tensor, size: int, *, hidden: int, stochastic: bool, dropout: float) -> None:
+    def __init__(self, statistics: Tensor, size: int, settings: Settings, *, stochastic: bool) -> None:
         super().__init__()
         self.register_buffer("statistics", statistics)  # (T, C, D)
-        self.dropout = dropout
+        hidden, self.dropout = settings.hidden_dim, settings.head_dropout
         self.layer1 = GroupedLinear(1, statistics.shape[-1], hidden)
         self.layer2 = GroupedLinear(1, hidden, hidden)
         self.mean = GroupedLinear(1, hidden, size)
@@ -109,14 +100,12 @@ class NoisyAmortisedHead(nn.Module):
     amortised = True
     statistics: Tensor
 
-    def __init__(
-        self, statistics: Tensor, latent_dim: int, *, bias: bool, hidden: int, stochastic: bool, dropout: float
-    ) -> None:
+    def __init__(self, statistics: Tensor, latent_dim: int, settings: Settings, *, stochastic: bool) -> None:
         super().__init__()
         self.register_buffer("statistics", statistics)  # (T, C, D)
-        self.dropout, self.stochastic = dropout, stochastic
-        self.slopes = NoisyMlp(1, statistics.shape[-1], hidden, latent_dim)
-        self.bias = NoisyMlp(1, statistics.shape[-1], 1, 1) if bias else None
+        self.dropout, self.stochastic = settings.head_dropout, stochastic
+        self.slopes = NoisyMlp(1, statistics.shape[-1], settings.hidden_dim, latent_dim)
+        self.bias = NoisyMlp(1, statistics.shape[-1], 1, 1) if settings.bias else None
 
     def forward(self, noise: Noise | None = None) -> Posterior:
         x = self.statistics

@@ -11,20 +11,20 @@ from vmtl.paper.task_weighting import WEIGHTINGS
 
 @dataclass(frozen=True)
 class Method:
-    """What a method is, apart from how it is trained.
+    """The parts of a method; how it is trained is a matter of ``Settings``.
 
-    A combination that means nothing, such as a KL prior on a point posterior, is a ``ValueError``.
+    A meaningless combination, such as a KL prior on a point posterior, is a ``ValueError``.
 
     Parameters
     ----------
     name : str
-        The name that people read.
+        The name in tables and figures.
     summary : str
-        What it is, in a line.
+        One line of description.
     reference : str
-        Where it comes from.
+        The publication.
     encoder : {"shared", "per task", "fixed"}, default="shared"
-        One encoder for all tasks, one for each, or none: z is the features as they are.
+        One encoder for all tasks, one for each, or none: z = x.
     q_z : {"delta", "gaussian"}, default="delta"
         Posterior of the representation z of a row.
     q_w : {"delta", "gaussian"}, default="delta"
@@ -32,8 +32,8 @@ class Method:
     prior_z : {None, "standard_normal", "gumbel_mixture", "bottleneck"}, default=None
         Prior of z; a Gaussian q_z needs one, a delta has none.
     prior_w : {None, "standard_normal", "gumbel_mixture", "learned_gaussian", "tensor_normal"}, default=None
-        Prior of w; a Gaussian q_w needs one. "standard_normal" is for both, of a delta it is ridge; "tensor_normal" is
-        for a delta, the others for a Gaussian.
+        Prior of w; a Gaussian q_w needs one. "standard_normal" suits both posteriors (ridge, for a delta),
+        "tensor_normal" a delta, the others a Gaussian.
     head : {"direct", "amortised"}, default="direct"
         Whether w has parameters of its own, or is inferred from class means (VMTL-AC).
     shared_head : bool, default=False
@@ -108,5 +108,5 @@ class Method:
         return self.prior_w is not None and W_PRIORS[self.prior_w].mixes
 
 
-#: The fields that decide what a model is; the others are words about it.
+#: The fields that decide what a model computes; the others describe it.
 MODEL_CHOICES = tuple(field.name for field in fields(Method) if field.name not in ("name", "summary", "reference"))

@@ -34,13 +34,13 @@ from vmtl.paper.task_weighting import WEIGHTINGS
 
 @dataclass(frozen=True)
 class Layout:
-    """What a model must know of its problem to be built: shapes and masks, no rows."""
+    """The shapes and masks of a problem, without rows: what a model needs to be built."""
 
     class_mask: Tensor  # (T, C)
     task_rows: Tensor  # (T,) N_t
-    size_in: int  # D, of the features that the encoder reads
+    size_in: int  # D, the number of columns
     is_classification: bool
-    statistics: Tensor  # (T, C, D) what an amortised head reads
+    statistics: Tensor  # (T, C, D), the inputs of an amortised head
 
     @classmethod
     def of(cls, rows: Rows, *, amortised: bool = True) -> Layout:
@@ -69,14 +69,14 @@ def effective_method(method: Method, settings: Settings) -> Method:
 
 
 class Model(nn.Module):
-    """A method on a problem of T tasks and C outputs: what is trained, and what predicts.
+    """A method on a problem of T tasks and C outputs: all that predicts, and all that is trained but the prior of z.
 
     Parameters
     ----------
     method : Method
-        What the parts are.
+        Which parts there are.
     settings : Settings
-        How they are sized and read.
+        Their sizes and options.
     layout : Layout
         The problem's shapes; no rows. The weights start at 0 until ``reset`` or ``load_state_dict``.
     """
@@ -88,11 +88,11 @@ class Model(nn.Module):
         super().__init__()
         self.method, self.settings = effective_method(method, settings), settings
         self.is_classification, self.size_in = layout.is_classification, layout.size_in
-        self.n_tasks, n_classes = layout.class_mask.shape
+        self.n_tasks = len(layout.class_mask)
         self.register_buffer("class_mask", layout.class_mask)
         self.register_buffer("task_rows", layout.task_rows)
         self.encoder = self._build_encoder(layout)
-        self.head = self._build_head(layout, n_classes)
+        self.head = self._build_head(layout)
         self.prior_w: WPrior | None = None
         if self.method.prior_w is not None:
             self.prior_w = make_w_prior(self.method.prior_w, settings, layout.class_mask, self.size_w)
@@ -126,26 +126,14 @@ class Model(nn.Module):
             return MlpEncoder(groups, size_in, settings.hidden_dim, settings.latent_dim, stochastic, settings.dropout)
         return LinearEncoder(groups, size_in, settings.latent_dim, stochastic, settings.dropout)
 
-    def _build_head(self, layout: Layout, n_classes: int) -> Head:
+    def _build_head(self, layout: Layout) -> Head:
         settings, stochastic = self.settings, self.method.q_w == "gaussian"
         if self.method.head == "direct":
-            return DirectHead(
-                self.n_tasks,
-                n_classes,
-                self.size_w,
-                stochastic=stochastic,
-                shared=self.method.shared_head,
-                scale=settings.initial_w_scale,
-                deviation=settings.initial_w_deviation,
-                link=settings.width_link,
-            )
-        hidden, dropout = settings.hidden_dim, settings.head_dropout
+            shape = (*layout.class_mask.shape, self.size_w)
+            return DirectHead(shape, settings, stochastic=stochastic, shared=self.method.shared_head)
         if settings.encoder == "noisy-mlp":
-            size, bias = self.encoder.latent_dim, settings.bias
-            return NoisyAmortisedHead(
-                layout.statistics, size, bias=bias, hidden=hidden, stochastic=stochastic, dropout=dropout
-            )
-        return AmortisedHead(layout.statistics, self.size_w, hidden=hidden, stochastic=stochastic, dropout=dropout)
+            return NoisyAmortisedHead(layout.statistics, self.encoder.latent_dim, settings, stochastic=stochastic)
+        return AmortisedHead(layout.statistics, self.size_w, settings, stochastic=stochastic)
 
     def reset(self, generator: torch.Generator) -> None:
         """Initial weights from ``generator``, module by module."""
@@ -165,7 +153,10 @@ class Model(nn.Module):
         return Gaussian(mean, F.pad(weights.scale, (0, 1))) if isinstance(weights, Gaussian) else Delta(mean)
 
     def weights(self, alpha: Tensor | None = None, noise: Noise | None = None) -> Posterior:
-        """What has a prior: (T, C, K or K + 1); an amortised head is given the prior for classes it never saw."""
+        """The weights that have a prior: (T, C, K or K + 1).
+
+        For a class that a task never saw, an amortised head has no input: its weights are distributed as their prior.
+        """
         q_w: Posterior = self.head(noise)
         if not self.head.amortised or bool(self.class_mask.all()):
             return q_w

@@ -4,7 +4,7 @@ loss = sum_t share_t loss_t
 
 where
     loss_t = ``losses`` (T,), of ``vmtl.paper.objective``
-    share_t = ``share`` (T,): tasks alike, by their rows, or whole
+    share_t = ``share`` (T,): tasks alike, by their rows (Eq. 11), or whole
 
 Learned weights (Kendall et al., 2018) are the baselines', not the paper's.
 """

@@ -115,7 +115,10 @@ def test_what_may_be_registered() -> None:
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
-    [("broken", "nowhere:MINE", "No module named 'nowhere'"), ("vmtl", "helpers.paper_models:SMALL", "takes a vmtl.Method")],
+    [
+        ("broken", "nowhere:MINE", "No module named 'nowhere'"),
+        ("vmtl", "helpers.paper_models:SMALL", "takes a vmtl.Method"),
+    ],
 )
 def test_a_package_that_cannot_be_used_is_left_out(name: str, value: str, reason: str) -> None:
     before = dict(METHODS)

@@ -2,7 +2,7 @@
 
 A method of your own is one of three things:
 
-- passed to an estimator as it is, ``MultiTaskClassifier(Method(...))``;
+- passed to an estimator as it is, ``VMTLClassifier(Method(...))``;
 - registered in a program, ``vmtl.register_method("mine", Method(...))``: estimators know it by its id, and model files
   can be saved and loaded, as long as the program runs;
 - installed with a package that has an entry point in the group ``vmtl.methods``: the command line, the benchmark and

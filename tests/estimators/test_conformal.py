@@ -106,7 +106,7 @@ def test_rows_of_an_own_choice_take_the_place_of_left_out_rows(real_case: Case, 
         kind = VMTLRegressor if case is real_case else VMTLClassifier
         paper = kind(max_steps=20, random_state=0)
         paper.fit(case.train.X, case.train.y, tasks=case.train.tasks)
-        with pytest.raises(ValueError, match=r"no left-out predictions .* pass calibration=\(X, y, tasks\)"):
+        with pytest.raises(ValueError, match=r"no left-out predictions; .* pass calibration=\(X, y, tasks\)"):
             getattr(paper, ask)(case.test.X, tasks=case.test.tasks)
         given = (case.test.X[first], case.test.y[first], case.test.tasks[first])
         guaranteed = getattr(paper, ask)(

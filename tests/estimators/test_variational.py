@@ -11,8 +11,7 @@ import torch
 
 import vmtl
 from helpers.three_tasks import REAL, TASK, UNIT, X, Y, paper_classifier, paper_regressor
-from vmtl import METHODS, PRESETS, Method, VMTLClassifier, VMTLRegressor
-from vmtl._utils.tensor_files import ModelFileError
+from vmtl import METHODS, PRESETS, VMTLClassifier, VMTLRegressor
 from vmtl.paper.training.training import DivergenceError
 
 
@@ -176,35 +175,6 @@ def test_a_diverging_fit_names_the_task() -> None:
     with pytest.raises(DivergenceError, match="'north'|'south'|'west'|step"):
         model.fit(REAL.X, UNIT, tasks=TASK)
     assert not hasattr(model, "tasks_")
-
-
-def test_user_methods_work_and_need_an_id_to_be_saved(tmp_path: Path) -> None:
-    own = Method(name="Mine", summary="s", reference="r", weighting="uncertainty")
-    model = paper_classifier(method=own).fit(X, Y, tasks=TASK)
-    with pytest.raises(ValueError, match=r"give yours an id first: vmtl\.register_method"):
-        model.save(tmp_path / "m.vmtl")
-
-
-@pytest.mark.usefixtures("registry")
-def test_a_registered_method_is_checked_by_its_declaration(tmp_path: Path) -> None:
-    mine = Method(name="Mine", summary="s", reference="r", weighting="uncertainty")
-    vmtl.register_method("mine", mine)
-    paper_classifier(method="mine").fit(X, Y, tasks=TASK).save(tmp_path / "m.vmtl")
-    assert vmtl.load(tmp_path / "m.vmtl").method_ == mine
-    vmtl.register_method("mine", Method(name="Mine", summary="s", reference="r"), replace=True)
-    with pytest.raises(ModelFileError, match="its weighting is 'uncertainty', not 'equal'"):
-        vmtl.load(tmp_path / "m.vmtl")
-
-
-@pytest.mark.usefixtures("registry")
-def test_a_method_that_is_not_registered_is_named(tmp_path: Path) -> None:
-    vmtl.register_method("mine", Method(name="Mine", summary="s", reference="r"))
-    paper_classifier(method="mine").fit(X, Y, tasks=TASK).save(tmp_path / "m.vmtl")
-    from vmtl.paper import methods
-
-    methods._REGISTERED.pop("mine")
-    with pytest.raises(ModelFileError, match="fitted by the method 'mine', which is not registered here"):
-        vmtl.load(tmp_path / "m.vmtl")
 
 
 def test_deterministic_z_and_w_are_the_deterministic_method() -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from vmtl.estimators.variational import VMTLClassifier, VMTLRegressor
 
     #: Any of the four, for annotations.
-    TaskEstimator = MultiTaskClassifier | MultiTaskRegressor | VMTLClassifier | VMTLRegressor
+    MultiTaskEstimator = MultiTaskClassifier | MultiTaskRegressor | VMTLClassifier | VMTLRegressor
 
 __all__ = ["MultiTaskClassifier", "MultiTaskRegressor", "VMTLClassifier", "VMTLRegressor", "load"]
 

@@ -30,7 +30,7 @@ from vmtl.estimators.inputs.task_column import check_task_column
 from vmtl.estimators.inputs.task_labels import encode_tasks, task_values, unique_tasks
 from vmtl.estimators.inputs.training_rows import make_rows
 from vmtl.estimators.inputs.unknown_tasks import RowTasks, UnknownRows, UnknownTasks
-from vmtl.estimators.prediction import TaskPredictor
+from vmtl.estimators.prediction import TaskPredictor, features_of
 from vmtl.estimators.relatedness_tables import RelatednessTables
 from vmtl.estimators.suggestions import offered_rows, suggest_rows
 from vmtl.results.left_out_scores import LeftOutScores
@@ -345,8 +345,8 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     @property
     def _n_features_out(self) -> int:
         """K, for ``get_feature_names_out``."""
-        row = np.zeros((1, self.n_features_in_))
-        return int(self._fitted.features(row, np.zeros(1, dtype=np.int64)).shape[1])
+        row, task = np.zeros((1, self.n_features_in_)), np.zeros(1, dtype=np.int64)
+        return features_of(self._fitted, row, task).shape[1]
 
     def unknown_task_weights(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> pd.DataFrame:
         """With whose weights the tasks of X that were not in training are predicted.

@@ -19,10 +19,11 @@ from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs.target_encoding import ClassEncoder, RealEncoder, TargetEncoder
+from vmtl.estimators.prediction import features_of
 from vmtl.results.left_out_scores import LeftOutScores
 
 if TYPE_CHECKING:
-    from vmtl.estimators import TaskEstimator
+    from vmtl.estimators import MultiTaskEstimator
     from vmtl.estimators.base import BaseTaskEstimator
 
 #: Where the estimators are, by the names that files have for them.
@@ -53,7 +54,7 @@ def save(estimator: BaseTaskEstimator, path: str | Path, metadata: Mapping[str, 
     tensor_files.save(path, "model", {**document, "metadata": metadata}, tensors)
 
 
-def load(path: str | Path) -> TaskEstimator:
+def load(path: str | Path) -> MultiTaskEstimator:
     """The model that ``save`` wrote; predictions are the same to the bit.
 
     Parameters
@@ -159,10 +160,10 @@ def _try_out(estimator: Any) -> None:
     n_tasks, n_classes = len(estimator.tasks_), estimator._encoder.n_classes
     if tuple(estimator._fitted.class_mask.shape) != (n_tasks, n_classes) or len(set(estimator.tasks_)) < n_tasks:
         raise ValueError(f"{n_tasks} tasks and {n_classes} classes do not match the weights")
-    row, task = np.zeros((1, estimator.n_features_in_)), np.zeros(1, dtype=np.int64)
-    estimator._fitted.features(row, task)
-    if estimator.preprocessor_ is not None and len(estimator.preprocessor_.feature_names_out_) != row.shape[1]:
-        raise ValueError(f"{row.shape[1]} columns do not match the table")
+    n_columns = estimator.n_features_in_
+    features_of(estimator._fitted, np.zeros((1, n_columns)), np.zeros(1, dtype=np.int64))
+    if estimator.preprocessor_ is not None and len(estimator.preprocessor_.feature_names_out_) != n_columns:
+        raise ValueError(f"{n_columns} columns do not match the table")
 
 
 def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:

@@ -50,7 +50,7 @@ class TaskPredictor:
         """(n, K) features."""
 
         def features(rows: Array, codes: Array) -> Features:
-            return Features(self.fitted.features(rows, codes))
+            return Features(features_of(self.fitted, rows, codes))
 
         return self._predict(x, tasks, features, _average_features).features
 
@@ -69,6 +69,12 @@ class TaskPredictor:
                 getattr(prediction, name)[rows] = values
         _check_finite(prediction, x)
         return prediction
+
+
+def features_of(fitted: Any, x: Array, codes: Array) -> Array:
+    """(n, K) features: of a Gaussian process the same for all tasks, of a network perhaps each task's own."""
+    features: Array = fitted.transform(x) if hasattr(fitted, "transform") else fitted.features(x, codes)
+    return features
 
 
 def _check_finite(prediction: object, x: Array) -> None:

@@ -82,9 +82,10 @@ class RelatednessTables:
             even[task] = 0.0
             return even
         if row is None:
-            from vmtl.gp.relatedness import mixing_weights_of
+            from vmtl.gp.relatedness import conditional_of
+            from vmtl.gp.task_covariance import LowRankCovariance
 
-            row = mixing_weights_of(self.structure, task)
+            row = conditional_of(LowRankCovariance(self.structure.factor), torch.tensor([task]))[0][0]
         weights: Array = row.detach().cpu().numpy()
         return weights
 

@@ -74,9 +74,10 @@ class RealEncoder:
     def learn(cls, y: VectorLike, sample_weight: Array) -> tuple[RealEncoder, Array, Array]:
         """The encoder of training targets y (n,), their standardised values (n,) and weights (n,)."""
         values = check_targets(y)
-        share = sample_weight / sample_weight.sum()
-        mean = float(share @ values)
-        encoder = cls(mean, float(np.sqrt(share @ (values - mean) ** 2)) or 1.0)
+        weight = sample_weight.astype(np.longdouble)  # so that the order of the rows does not show in the last digits
+        mean = float(np.sum(weight * values) / weight.sum())
+        variance = np.sum(weight * (values - mean) ** 2) / weight.sum()
+        encoder = cls(mean, float(np.sqrt(variance)) or 1.0)
         return encoder, *encoder.encode(values, sample_weight)
 
     @property

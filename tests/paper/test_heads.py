@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 
 from helpers.paper_models import SMALL, build
@@ -48,3 +49,12 @@ def test_weights_and_scales_start_where_the_settings_say() -> None:
     assert isinstance(q_w, Gaussian)
     torch.testing.assert_close(q_w.scale, torch.full_like(q_w.scale, 0.3), rtol=1e-6, atol=0)
     assert 0.005 < float(q_w.mean.std()) < 0.02
+
+
+@pytest.mark.parametrize("encoder", ["mlp", "noisy-mlp"])
+def test_a_deterministic_amortised_head_gives_0_to_a_class_it_never_saw(encoder: str) -> None:
+    rows = toy([6, 6, 6], classes=3, missing=[(1, 0)]).rows()
+    q_w = build("vmtl_ac", rows, replace(SMALL, encoder=encoder, bayesian_w=False)).weights()
+    assert not q_w.stochastic
+    assert (q_w.mean[1, 0] == 0).all()
+    assert (q_w.mean[0] != 0).all()

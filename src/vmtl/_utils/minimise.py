@@ -55,7 +55,7 @@ def minimise_smooth(
 
     first = np.ascontiguousarray(start.reshape(-1).numpy())
     unit = max(1.0, abs(at(first)[0]))  # SciPy's tolerance is relative to the loss
-    options = {"maxiter": iterations, "maxcor": 10, "gtol": 1e-9, "ftol": least_change / unit}
+    options = {"maxiter": iterations, "maxcor": 6, "gtol": 1e-9, "ftol": least_change / unit}
     place = minimize(at, first, method="L-BFGS-B", jac=True, options=options).x
     return torch.from_numpy(place).view_as(start)
 

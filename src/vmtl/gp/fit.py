@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+
+import torch
 
 from vmtl.data.duplicates import merge_duplicates
 from vmtl.data.rows import Rows
@@ -20,7 +23,7 @@ from vmtl.gp.posterior import solve
 from vmtl.gp.priors import prior_of
 
 #: Most rows on which hyperparameters are searched, and most rows squared times classes.
-SEARCH_ROWS, SEARCH_CELLS = 500, 1e7
+SEARCH_ROWS, SEARCH_CELLS = 500, 3e6
 
 
 def fit(
@@ -67,6 +70,18 @@ def fit(
 
 
 def search_rows(z: Rows, positions: TaskPositions, seed: int) -> Rows:
-    """The rows on which hyperparameters are searched: all, or of many rows a subsample in which tasks have neighbours."""
-    limit = min(SEARCH_ROWS, int((SEARCH_CELLS / z.n_classes) ** 0.5))
-    return z.cpu().take(subsample_rows(z, limit, seed, visit_order(positions.points, seed)))
+    """The rows on which hyperparameters are searched: all, or a subsample.
+
+    Of many rows some are taken, such that tasks have neighbours. Of many classes only some are taken, with all of their
+    rows: a class of one or two rows could not be held out.
+    """
+    z = z.cpu()
+    rows = z.take(subsample_rows(z, SEARCH_ROWS, seed, visit_order(positions.points, seed)))
+    cells = len(rows.y) ** 2 * rows.n_classes
+    if not rows.is_classification or cells <= SEARCH_CELLS:
+        return rows
+    kept = round(rows.n_classes * (SEARCH_CELLS / cells) ** (1 / 3))
+    classes = torch.randperm(rows.n_classes, generator=torch.Generator().manual_seed(seed))[:kept]
+    number = torch.full((rows.n_classes,), -1).index_copy(0, classes, torch.arange(kept))
+    some = rows.take((number[rows.y] >= 0).nonzero().flatten())
+    return replace(some, y=number[some.y], n_classes=kept)

@@ -1,9 +1,11 @@
 """The prior of the latent function of all tasks: a mixed model with a kernel.
 
-    f_t(z) = a + b_t + s w_t . z,    a ~ N(0, A^2),  b_t ~ N(0, tau^2),  cov(w_t, w_i) = B_ti I
+    f_t(z) = a + b_t + s w_t . [z; kappa],    a ~ N(0, A^2),  b_t ~ N(0, tau^2),  cov(w_t, w_i) = B_ti I
 
-so that cov(f_t(z), f_i(z')) = A^2 + tau^2 [t = i] + s^2 B_ti z . z'. The levels a and b_t are apart from the slopes:
-labels with hardly any signal have a small s, and their base rate is not pulled towards even classes for that.
+so that cov(f_t(z), f_i(z')) = A^2 + tau^2 [t = i] + s^2 B_ti (z . z' + kappa^2). The levels a and b_t are apart from the
+slopes: labels with hardly any signal have a small s, and their base rate is not pulled towards even classes for that. The
+constant feature kappa makes up for the centring of the features. Without it, rows that are held out show in where the
+others' mean lies, and a large s looks better on them than it is.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from vmtl.data.rows import Rows
 from vmtl.gp.priors import SHARED_LEVEL
 from vmtl.gp.task_covariance import TaskCovariance
 
+CONSTANT = 2.0
 
 @dataclass(frozen=True)
 class LatentPrior:
@@ -47,12 +50,12 @@ class Gram:
 
     rows: Rows
     z: Tensor  # (n, K)
-    products: Tensor  # (n, n) z . z'
+    products: Tensor  # (n, n) z . z' + kappa^2
 
     @classmethod
     def of(cls, rows: Rows) -> Gram:
         z = rows.x.double()
-        return cls(rows, z, z @ z.T)
+        return cls(rows, z, z @ z.T + CONSTANT)
 
     def kernel(self, prior: LatentPrior) -> Tensor:
         """(n, n)."""
@@ -61,7 +64,8 @@ class Gram:
     def weights(self, dual: Tensor, prior: LatentPrior) -> Tensor:
         """Slopes and, last, level of every task and output under the dual solution a = K^-1 f (n, L): (T, L, K + 1).
 
-        s w_tl = s^2 sum_n B_{t, t_n} a_nl z_n,    level_tl = A^2 sum_n a_nl + tau^2 sum_{n in t} a_nl
+        s w_tl = s^2 sum_n B_{t, t_n} a_nl z_n
+        level_tl = A^2 sum_n a_nl + tau^2 sum_{n in t} a_nl + s^2 kappa^2 sum_n B_{t, t_n} a_nl
         """
         by_task = self.z.new_zeros(self.rows.n_tasks, dual.shape[1], self.z.shape[1] + 1)
         for output, a in enumerate(dual.T):
@@ -70,4 +74,5 @@ class Gram:
         level = by_task[..., -1]  # (T, L) sums of a
         slopes = prior.scale**2 * prior.covariance.apply(by_task[..., :-1])
         levels = prior.shared_level**2 * level.sum(0) + prior.task_level**2 * level
+        levels = levels + prior.scale**2 * CONSTANT * prior.covariance.apply(level)
         return torch.cat([slopes, levels[..., None]], -1)

@@ -53,7 +53,7 @@ class Gaussian:
         return -0.5 * (standardised + 2 * self.scale.log() + math.log(2 * math.pi)).sum(-1)
 
     def detach(self) -> Gaussian:
-        """The same law, through which no gradient passes."""
+        """The same distribution, without gradients."""
         return Gaussian(self.mean.detach(), self.scale.detach())
 
 
@@ -79,7 +79,7 @@ class Delta:
         return Delta(self.mean[index])
 
     def detach(self) -> Delta:
-        """The same point, through which no gradient passes."""
+        """The same point, without gradients."""
         return Delta(self.mean.detach())
 
 

@@ -44,7 +44,7 @@ class GroupedLinear(nn.Module):
         self.bias = nn.Parameter(torch.zeros(groups, 1, size_out))
 
     def reset(self, generator: torch.Generator) -> None:
-        """Uniform on +-1 / sqrt(in), as torch.nn.Linear; the bias too unless its start is given.
+        """Uniform on +-1 / sqrt(in), as torch.nn.Linear; the bias too unless its initial value is given.
 
         With a ``deviation`` both are normal instead.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -25,7 +25,7 @@ from vmtl.results.predictions import ClassPrediction, Probabilities, RealPredict
 from vmtl.results.relatedness import MAX_TASKS, TaskStructure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FittedVMTL:
     """A fitted model of T tasks and how it was trained; its tensors have the one layout that a file gives back.
 
@@ -35,7 +35,8 @@ class FittedVMTL:
     model: Model
     history: History
     seed: int
-    left_out: LeftOutScores | None = None  # training leaves no rows out
+    #: Training leaves no rows out.
+    left_out: ClassVar[LeftOutScores | None] = None
 
     def __post_init__(self) -> None:
         make_canonical(self.model)

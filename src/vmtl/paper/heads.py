@@ -120,7 +120,7 @@ Head = DirectHead | AmortisedHead | NoisyAmortisedHead
 
 
 def class_statistics(rows: Rows) -> Tensor:
-    """What the amortised head reads of each task and class.
+    """The input of an amortised head for each task and class.
 
     Classification: the mean feature, (T, C, D). Regression: a mean feature says nothing about the
     regressor, so the covariance of features and target, and the mean target, (T, 1, D + 1).

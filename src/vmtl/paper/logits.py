@@ -63,9 +63,7 @@ def logit_moments(q_z: Posterior, q_w: Posterior) -> Moments:
     """Closed-form moments of w . [z; 1], z and w independent.
 
     mean = mu_z . mu_w, variance = mu_z^2 . s_w^2 + s_z^2 . mu_w^2 + s_z^2 . s_w^2 (the bias adds its own).
-    Classes share z; the covariance between classes that this causes is dropped, which overstates the mean
-    cross-entropy. With K = 4, unit means and posterior scales of 0.1, 0.5 and 1 the bias is 0.002, 0.04 and 0.12
-    nats per row; regression has one output and no bias.
+    Classes share z; the covariance between classes that this causes is dropped.
     """
     mean = affine(q_z.mean, q_w.mean)
     if not q_z.stochastic:

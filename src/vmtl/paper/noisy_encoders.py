@@ -20,7 +20,7 @@ class NoisyLinear(nn.Module):
     where S, s = softplus of ``rho`` (G, in, out) and ``rho_bias`` (G, 1, out).
     """
 
-    #: Deviation of the means at the start, and where rho starts.
+    #: Standard deviation of the initial means, and the initial value of rho.
     deviation, start = 0.1, -3.0
 
     def __init__(self, groups: int, size_in: int, size_out: int) -> None:

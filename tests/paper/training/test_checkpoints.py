@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
+from helpers.paper_models import SMALL
+from helpers.toys import toy
 from vmtl._utils import tensor_files
+from vmtl.paper.fit import fit
+from vmtl.paper.fitted import FittedVMTL
+from vmtl.paper.methods import METHODS
+from vmtl.paper.training import checkpoints
 from vmtl.paper.training.checkpoints import Checkpoint, CheckpointError, fingerprint
+from vmtl.paper.training.run import Callbacks
+from vmtl.paper.training.training import Progress, Trainer
 
 ROWS = np.arange(10_000.0).reshape(5_000, 2)
 
@@ -48,3 +58,39 @@ def test_what_a_killed_run_left_half_written_is_swept_and_a_broken_file_is_told(
     file.unlink()
     with Checkpoint(tmp_path, "run", 1) as checkpoint:
         assert checkpoint.seed == 1
+
+
+def test_a_fit_goes_on_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped after seven steps, it takes the other three and ends where one that was not stopped does."""
+    monkeypatch.setattr(checkpoints, "EVERY_SECONDS", 0.0)
+    rows, settings = toy([8, 9, 7], classes=3).rows(torch.float32), replace(SMALL, max_steps=10)
+    steps: list[int] = []
+
+    def interrupt(trainer: Trainer, progress: Progress) -> None:
+        steps.append(progress.step)
+        if len(steps) == 7:
+            raise KeyboardInterrupt
+
+    def run() -> FittedVMTL:
+        with Checkpoint(tmp_path / "run", "run", 0) as checkpoint:
+            callbacks = Callbacks(checkpoint.resume, [checkpoint, interrupt])
+            return fit(METHODS["vmtl"], settings, rows, 0, callbacks=callbacks)
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    resumed, whole = run(), fit(METHODS["vmtl"], settings, rows, 0)
+    assert steps == list(range(1, 11))
+    for name, tensor in whole.to_tensors().items():
+        assert torch.equal(resumed.to_tensors()[name], tensor), name
+
+
+def test_the_checkpoint_of_another_method_is_refused(tmp_path: Path) -> None:
+    rows, settings = toy([8, 9, 7], classes=3).rows(torch.float32), replace(SMALL, max_steps=2)
+    for method in ("bmtl", "vmtl"):
+        with Checkpoint(tmp_path, "run", 0) as checkpoint:
+            callbacks = Callbacks(checkpoint.resume, [checkpoint])
+            if method == "bmtl":
+                fit(METHODS[method], settings, rows, 0, callbacks=callbacks)
+            else:
+                with pytest.raises(CheckpointError, match=r"(?s)does not fit this run .* delete the folder"):
+                    fit(METHODS[method], settings, rows, 0, callbacks=callbacks)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import pickle
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -164,3 +166,27 @@ def test_history_thins_itself_and_keeps_the_last_step() -> None:
     assert trainer.history.step[-1] == 1001
     assert trainer.history.lr[0] == pytest.approx(0.02)
     assert all(len(getattr(trainer.history, name)) == len(trainer.history.step) for name in vars(trainer.history))
+
+
+@pytest.mark.parametrize("method", ["vmtl", "bakker", "long", "qian"])
+def test_an_interrupted_run_goes_on_to_the_bit(method: str) -> None:
+    """From any step: weights, moments of the optimiser, random numbers, schedules and history."""
+    rows = CLASSES.rows(torch.float32)
+    settings = replace(SMALL, encoder="mlp", dropout=0.5, prior_dropout=True, batch_rows=2, max_steps=25)
+    states: list[Any] = []
+
+    def keep(trainer: Trainer, progress: object) -> None:
+        if trainer.step == 9:
+            trainer.extras["best"] = torch.tensor(3.0)
+            states.append(deepcopy(trainer.state()))
+
+    whole, resumed = (Trainer(build(method, rows, settings, seed), rows, seed) for seed in (0, 1))
+    whole.run([keep])
+    payload, tensors = states[0]
+    resumed.restore(json.loads(json.dumps(payload)), tensors)
+    assert (resumed.step, float(resumed.extras["best"])) == (9, 3.0)
+    resumed.run()
+    for name, value in whole.objective.state_dict().items():
+        assert torch.equal(resumed.objective.state_dict()[name], value), name
+    assert resumed.history.step == whole.history.step
+    assert torch.equal(torch.stack(resumed.history.nll), torch.stack(whole.history.nll))

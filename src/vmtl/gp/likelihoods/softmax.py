@@ -19,12 +19,12 @@ from vmtl.data.rows import Rows
 from vmtl.gp.latent_prior import Gram, LatentPrior
 from vmtl.gp.likelihoods.base import Evaluation
 
-#: Folds of held-out rows.
-N_FOLDS = 5
+#: Folds of held-out rows. Few rows are divided several times, up to the last number, until that makes this many.
+N_FOLDS, SCORED_ROWS, MOST_DIVISIONS = 5, 400, 5
 #: A typical curvature p (1 - p), by which the search for the mode is preconditioned.
 CURVATURE = 0.02
 #: Iterations at most, and the change of the loss in nats, per row and set of rows, below which they end.
-ITERATIONS, LEAST_CHANGE = 200, 2e-6
+ITERATIONS, LEAST_CHANGE = 100, 1e-5
 
 
 class SoftmaxLikelihood:
@@ -45,21 +45,25 @@ class SoftmaxLikelihood:
     def __init__(self, gram: Gram, seed: int) -> None:
         rows, n = gram.rows, len(gram.rows.y)
         self.gram, self.n_classes = gram, rows.n_classes
-        self.fold = stratified_folds(rows.task, rows.y, N_FOLDS, seed)  # (n,)
-        in_fold = self.fold[:, None] == torch.arange(N_FOLDS)
-        trained = torch.cat([torch.ones(n, 1, dtype=torch.bool), ~in_fold], 1)  # (n, 1 + F), all rows first
+        divisions = max(1, min(MOST_DIVISIONS, SCORED_ROWS // n))
+        folds = [stratified_folds(rows.task, rows.y, N_FOLDS, seed + d) for d in range(divisions)]
+        self.left_out_of = torch.stack([1 + d * N_FOLDS + fold for d, fold in enumerate(folds)], 1)  # (n, R)
+        sets = torch.arange(1 + divisions * N_FOLDS)
+        trained = (self.left_out_of[:, :, None] != sets).all(1)  # (n, S), all rows in the first set
         self.weight = rows.weight.double()[:, None] * trained
 
     def evaluate(self, prior: LatentPrior) -> Evaluation:
-        """The mode of all rows, and the log likelihood of each row at the mode of all rows outside its fold."""
+        """The mode of all rows, and the log likelihood of each row at the modes without its fold."""
         rows = self.gram.rows
         modes, dual = solve(self.gram.kernel(prior), Labels.of(rows), self.weight)
-        held_out = log_probabilities(modes[torch.arange(len(rows.y)), 1 + self.fold])  # (n, C)
-        by_row = rows.weight.double() * held_out.gather(1, rows.y[:, None])[:, 0]
+        latent = modes.gather(1, self.left_out_of[:, :, None].expand(-1, -1, modes.shape[2]))  # (n, R, L)
+        held_out = both_classes(latent).log_softmax(-1)  # (n, R, C)
+        right = held_out.gather(-1, rows.y[:, None, None].expand(-1, held_out.shape[1], 1))[..., 0].mean(1)
+        by_row = rows.weight.double() * right
         return Evaluation(
             log_score=float(by_row.sum()),
             by_row=by_row,
-            held_out=held_out.exp(),
+            held_out=held_out.exp().mean(1),
             prior=prior,
             dual=dual_of_classes(dual[:, 0]),
         )
@@ -145,15 +149,10 @@ def solve(kernel: Tensor, labels: Labels, weight: Tensor, expected: Tensor | Non
 
 
 def both_classes(latent: Tensor) -> Tensor:
-    """(n, C) of latent outputs (n, L): the difference of two classes is half of each."""
-    return torch.cat([-latent / 2, latent / 2], 1) if latent.shape[1] == 1 else latent
+    """(..., C) of latent outputs (..., L): the difference of two classes is half of each."""
+    return torch.cat([-latent / 2, latent / 2], -1) if latent.shape[-1] == 1 else latent
 
 
 def dual_of_classes(dual: Tensor) -> Tensor:
     """(n, C) under the kernel K of one class: the difference of two classes is d = 2 K a, so that f_1 = K a."""
     return torch.cat([-dual, dual], 1) if dual.shape[1] == 1 else dual
-
-
-def log_probabilities(latent: Tensor) -> Tensor:
-    """(n, C) of latent outputs (n, L)."""
-    return both_classes(latent).log_softmax(-1)

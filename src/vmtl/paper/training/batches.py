@@ -14,7 +14,7 @@ REGRESSION_ROWS = 10
 
 
 class Uniform(Protocol):
-    """What a sampler needs of a noise source."""
+    """The part of ``Noise`` that a sampler uses."""
 
     def uniform(self, *shape: int) -> Tensor: ...
 

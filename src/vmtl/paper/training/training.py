@@ -37,7 +37,7 @@ class DivergenceError(RuntimeError):
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is given after a step."""
+    """The step just taken and its loss, for callbacks."""
 
     step: int
     total: int
@@ -49,7 +49,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Scheduled:
-    """What the schedules say of a step."""
+    """The values of the schedules at one step."""
 
     scales: Scales
     tau: float
@@ -99,7 +99,7 @@ class Trainer:
         return _progress(self.step, total, values, loss)
 
     def _scheduled(self, total: int) -> Scheduled:
-        """What the schedules say of this step."""
+        """The values of the schedules at this step."""
         settings, n_tasks = self.model.settings, self.model.n_tasks
         clock = schedules.compressed(self.step, total, settings.schedule_steps)
 
@@ -147,7 +147,7 @@ class Trainer:
         raise DivergenceError(self.step, "the weighted sum of the losses", None)
 
     def state(self) -> tuple[dict[str, object], dict[str, Tensor]]:
-        """Everything that the next step depends on, as JSON and tensors; only a finite state is given out."""
+        """Everything that the next step depends on, as JSON and tensors; an error if it is not finite."""
         check_weights(self.objective, self.model.n_tasks, self.step)
         tensors = dict(self.objective.state_dict())
         tensors["noise"] = self.noise.state()

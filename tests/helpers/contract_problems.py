@@ -1,4 +1,4 @@
-"""The toy problems of the contract: every method must do every one.
+"""The toy problems of the contracts: every method and every system must do every one.
 
 Four classes and seven features: no two axes have the same length, so that an axis is known by its length.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+
 import vmtl
 from vmtl import MultiTaskRegressor
 from vmtl.datasets import load_rotated_digits

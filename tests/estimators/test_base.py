@@ -84,7 +84,10 @@ def test_not_fitted() -> None:
 
 @pytest.mark.parametrize("relatedness", RELATEDNESS)
 def test_save_and_load_round_trip_exactly(relatedness: str, tmp_path: Path) -> None:
-    for model, data, y in ((classifier(relatedness=relatedness), X, Y), (regressor(relatedness=relatedness), REAL.X, UNIT)):
+    for model, data, y in (
+        (classifier(relatedness=relatedness), X, Y),
+        (regressor(relatedness=relatedness), REAL.X, UNIT),
+    ):
         model.fit(data, y, tasks=TASK)
         model.save(tmp_path / "m.vmtl")
         loaded = vmtl.load(tmp_path / "m.vmtl")

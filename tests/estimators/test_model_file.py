@@ -33,7 +33,14 @@ def test_what_is_described_predicts_the_same_after_json(model: MultiTaskClassifi
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("tasks", ["north"]), ("target", {"mean": 0.0, "scale": 1.0}), ("n_features_in", 5), ("fitted", {}), ("seed", "none"), ("parameters", {"random_state": 0, "method": "vmtl"})],
+    [
+        ("tasks", ["north"]),
+        ("target", {"mean": 0.0, "scale": 1.0}),
+        ("n_features_in", 5),
+        ("fitted", {}),
+        ("seed", "none"),
+        ("parameters", {"random_state": 0, "method": "vmtl"}),
+    ],
 )
 def test_parts_that_do_not_fit_are_refused(model: MultiTaskClassifier, key: str, value: object) -> None:
     payload: dict[str, Any]

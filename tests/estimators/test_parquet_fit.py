@@ -213,9 +213,7 @@ def test_what_cannot_be_read_is_one_sentence(make: Any, sentence: str, tmp_path:
         ({"workers": 2}, "workers and address are for engine='ray'"),
     ],
 )
-def test_what_cannot_be_fitted_in_parts_is_refused(
-    how: dict[str, Any], sentence: str, tmp_path: Path
-) -> None:
+def test_what_cannot_be_fitted_in_parts_is_refused(how: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     write_folder(tmp_path / "rows", labelled(N_ROWS, 2))
     with pytest.raises(ValueError, match=sentence):
         model_of(2).fit_parquet(tmp_path / "rows", task="site", target="y", **how)

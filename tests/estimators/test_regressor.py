@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from helpers.three_tasks import REAL, TASK, UNIT, regressor
 from vmtl import MultiTaskRegressor

@@ -66,7 +66,7 @@ def digest(model: Any) -> str:
 RUN = """
 import sys
 from helpers.reliable import digest, make_toy
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import VMTLClassifier, VMTLRegressor
 from vmtl.paper.training import checkpoints
 folder, kind, options, seconds = sys.argv[1:5]
 checkpoints.EVERY_SECONDS = float(seconds)

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks: of the default as users get it, alone and split into two tasks, and of the paper's methods."""
+"""scikit-learn's own checks: the default as users get it, with one task and with two, and the paper's methods."""
 
 from __future__ import annotations
 

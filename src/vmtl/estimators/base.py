@@ -194,9 +194,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         check_threads(self.n_threads)
         check_task_column(self.task_column)
 
-    def _make_rows(
-        self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, encoder: TargetEncoder
-    ) -> Rows:
+    def _make_rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, encoder: TargetEncoder) -> Rows:
         return make_rows(x, y, codes, weight, n_tasks, encoder)
 
     # -- reading rows ----------------------------------------------------------------------------------
@@ -212,9 +210,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         x, labels = self._read_rows(X, tasks)
         return x, encode_tasks(labels, list(self.tasks_), allow_unknown=False)
 
-    def _read_row_tasks(
-        self, X: MatrixLike, tasks: VectorLike | None, unknown: UnknownTasks
-    ) -> tuple[Array, RowTasks]:
+    def _read_row_tasks(self, X: MatrixLike, tasks: VectorLike | None, unknown: UnknownTasks) -> tuple[Array, RowTasks]:
         """Rows (n, D) and their tasks, of which some may be ``unknown``."""
         x, labels = self._read_rows(X, tasks)
         codes = encode_tasks(labels, list(self.tasks_), allow_unknown=self.unknown_task != "error")
@@ -539,9 +535,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 self._keep_tasks([*known, label])
         return self
 
-    def _rows_of_task(
-        self, X: MatrixLike, y: VectorLike, label: Hashable, sample_weight: VectorLike | None
-    ) -> Rows:
+    def _rows_of_task(self, X: MatrixLike, y: VectorLike, label: Hashable, sample_weight: VectorLike | None) -> Rows:
         """The rows of one task, checked."""
         n_rows = _count(X)
         if n_rows == 0:

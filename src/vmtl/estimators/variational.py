@@ -236,9 +236,7 @@ class VMTLClassifier(BaseTaskClassifier):
         super()._check_parameters()
         check_variational(self)
 
-    def _make_rows(
-        self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, encoder: TargetEncoder
-    ) -> Rows:
+    def _make_rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, encoder: TargetEncoder) -> Rows:
         return make_rows(x, y, codes, weight, n_tasks, encoder, dtype=self.dtype, device=self.device)
 
     def _file_facts(self) -> dict[str, object]:
@@ -442,9 +440,7 @@ class VMTLRegressor(BaseTaskRegressor):
         super()._check_parameters()
         check_variational(self)
 
-    def _make_rows(
-        self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, encoder: TargetEncoder
-    ) -> Rows:
+    def _make_rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, encoder: TargetEncoder) -> Rows:
         return make_rows(x, y, codes, weight, n_tasks, encoder, dtype=self.dtype, device=self.device)
 
     def _file_facts(self) -> dict[str, object]:

@@ -21,9 +21,7 @@ CHECKS: dict[str, Any] = {
 }
 
 
-def read_training_rows(
-    estimator: Any, X: MatrixLike, y: VectorLike, tasks: VectorLike | None
-) -> tuple[Array, Array]:
+def read_training_rows(estimator: Any, X: MatrixLike, y: VectorLike, tasks: VectorLike | None) -> tuple[Array, Array]:
     """X (n, D) and task labels (n,) of a fit.
 
     What is learned of the columns is kept by ``estimator``: ``n_features_in_``, ``feature_names_in_`` and

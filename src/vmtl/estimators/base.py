@@ -14,7 +14,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from torch import Tensor
 
+from vmtl._utils.json_values import Document
 from vmtl._utils.progress_bar import ShowProgress, progress_bar
 from vmtl._utils.threads import check_threads, threads
 from vmtl._utils.types import Array, MatrixLike, VectorLike
@@ -660,6 +662,10 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         """
         check_is_fitted(self)
         model_file.save(self, path, self.metadata_ if metadata is None else metadata)
+
+    def _load_fitted(self, document: Document, tensors: dict[str, Tensor], path: str) -> Any:
+        """The fitted model of a file, from its own tensors."""
+        raise NotImplementedError
 
     def _file_facts(self) -> dict[str, object]:
         """What a model file holds beside what all estimators have."""

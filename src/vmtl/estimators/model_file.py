@@ -133,25 +133,14 @@ def _rebuild(kind: type[Any], document: Document, tensors: dict[str, Tensor], pa
     estimator._keep_encoder(encoder)
     estimator.preprocessor_ = None
     if document["preprocessor"] is not None:
-        arrays = {name: value.numpy() for name, value in _part(tensors, "preprocessor").items()}
+        arrays = {name: value.numpy() for name, value in part_of(tensors, "preprocessor").items()}
         estimator.preprocessor_ = TablePreprocessor.from_state(document["preprocessor"], arrays)
-    estimator._fitted = _load_fitted(estimator, document, tensors, path)
+    estimator._fitted = estimator._load_fitted(document, part_of(tensors, "fitted"), path)
+    if scores := part_of(tensors, "left_out"):
+        left_out = LeftOutScores.from_tensors(scores, len(estimator.tasks_))
+        estimator._fitted = replace(estimator._fitted, left_out=left_out)
     estimator.metadata_ = dict(document.get("metadata", {}))
     return estimator
-
-
-def _load_fitted(estimator: Any, document: Document, tensors: dict[str, Tensor], path: str) -> Any:
-    """The fitted model of the system that the estimator belongs to."""
-    if estimator._system == "gp":
-        from vmtl.gp.fitted import FittedGP
-
-        fitted_tensors = _part(tensors, "fitted")
-        return FittedGP.from_file(document["fitted"], fitted_tensors, is_classification=estimator._is_classifier)
-    from vmtl.estimators.variational_fit import load_variational
-
-    fitted = load_variational(estimator, document, _part(tensors, "fitted"), path)
-    scores = _part(tensors, "left_out")
-    return replace(fitted, left_out=LeftOutScores.from_tensors(scores, fitted.n_tasks)) if scores else fitted
 
 
 def _try_out(estimator: Any) -> None:
@@ -166,7 +155,7 @@ def _try_out(estimator: Any) -> None:
         raise ValueError(f"{n_columns} columns do not match the table")
 
 
-def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+def part_of(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
     """The tensors whose names begin with ``name``, without it."""
     prefix = f"{name}."
     return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}

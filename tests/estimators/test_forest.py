@@ -5,12 +5,11 @@ from __future__ import annotations
 import copy
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from helpers.quick import shorten
 
 import vmtl
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
@@ -18,8 +17,7 @@ from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.data.rows import Rows
 from vmtl.estimators import model_file
-from vmtl.inference.forest.growing import grow_forest
-from vmtl.inference.forest.share import infer_share
+from vmtl.gp.forest import grow_forest, infer_share
 
 RNG = np.random.default_rng(0)
 TASK = np.arange(120) % 3
@@ -37,18 +35,8 @@ ADDED = RNG.uniform(-1, 1, size=(20, 4))
 ADDED_Y = steps(ADDED)
 
 
-Estimator = TypeVar("Estimator", MultiTaskClassifier, MultiTaskRegressor)
-
-
-def quick(estimator: Estimator, x: Array, y: Array, task: Array) -> Estimator:
-    """The fit without most of its time."""
-    with pytest.MonkeyPatch.context() as patch:
-        shorten(patch)
-        return estimator.fit(x, y, tasks=task)
-
-
 def fit(**options: Any) -> MultiTaskClassifier:
-    return quick(MultiTaskClassifier(**{"random_state": 0, **options}), X, Y, TASK)
+    return MultiTaskClassifier(**{"random_state": 0, **options}).fit(X, Y, tasks=TASK)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +53,7 @@ def alone() -> MultiTaskClassifier:
 def said(model: MultiTaskClassifier, x: Array) -> torch.Tensor:
     """What the forest says by itself."""
     with torch.no_grad():
-        return model._fitted.forest(torch.from_numpy(x).float())
+        return model._fitted.forest(torch.from_numpy(x))
 
 
 def entropy(p: Array) -> Array:
@@ -137,13 +125,13 @@ def test_a_file_without_all_of_the_forest_is_refused(name: str, model: MultiTask
 @pytest.mark.parametrize(("columns", "has_forest"), [(100, True), (101, False)])
 def test_what_is_no_table_has_no_forest(columns: int, has_forest: bool) -> None:
     x = np.column_stack([X[:40], np.random.default_rng(1).normal(size=(40, columns - 4))])
-    wide = quick(MultiTaskClassifier(random_state=0), x, Y[:40], TASK[:40])
+    wide = MultiTaskClassifier(random_state=0).fit(x, Y[:40], tasks=TASK[:40])
     assert (wide._fitted.forest is not None) is has_forest
     assert (wide.hyperparameters_.forest_share is not None) is has_forest
 
 
 def test_a_regression_has_no_forest() -> None:
-    regressor = quick(MultiTaskRegressor(random_state=0), X, X[:, 0] + Y, TASK)
+    regressor = MultiTaskRegressor(random_state=0).fit(X, X[:, 0] + Y, tasks=TASK)
     assert regressor._fitted.forest is None
     assert regressor.hyperparameters_.forest_share is None
     assert "forest" not in signature(MultiTaskRegressor).parameters

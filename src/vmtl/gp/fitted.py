@@ -21,8 +21,11 @@ from vmtl.gp.hyperparameter_search import HyperparameterPosterior, Hyperparamete
 from vmtl.gp.hyperparameters import Hyperparameters
 from vmtl.gp.kernels import KERNELS
 from vmtl.gp.known_tasks import KnownTasks
+from vmtl.gp.new_task import add_rows
 from vmtl.gp.posterior import ErrorSums, Solution, WeightPosterior, task_noise
 from vmtl.gp.relatedness import structure_of, with_intervals
+from vmtl.gp.suggestion import choose, make_pools
+from vmtl.gp.surroundings import weights_by_resemblance
 from vmtl.results.left_out_scores import LeftOutScores
 from vmtl.results.predictions import ClassPrediction, Probabilities, RealPrediction
 from vmtl.results.relatedness import TaskStructure
@@ -39,7 +42,7 @@ KEPT_SCORES, TASK_SCORES = 20_000, 20
 class FittedGP:
     """The posterior of one fit; tasks are numbers, and targets of a regression are standardised."""
 
-    features: KernelFeatures
+    feature_map: KernelFeatures
     weights: WeightPosterior
     noise: Tensor  # (T,) deviation of each task's noise, 1 of a classifier
     class_mask: Tensor  # (T, C) which classes each task has training rows of
@@ -77,7 +80,7 @@ class FittedGP:
             structure = with_intervals(structure, positions, found.draw_sharing, best.isolated, seed)
         relevance = features.views.relevance
         fitted = cls(
-            features=features,
+            feature_map=features,
             weights=weights,
             noise=noise,
             class_mask=z.class_mask.cpu(),
@@ -155,18 +158,37 @@ class FittedGP:
         mean, variance = np.empty(len(task)), np.empty(len(task))
         start = 0
         for rows, tasks in _parts(x, task):
-            m, v = self.weights.outputs(self.features(rows), tasks)
+            m, v = self.weights.outputs(self.feature_map(rows), tasks)
             mean[start : start + len(tasks)], variance[start : start + len(tasks)] = m[:, 0].numpy(), v.numpy()
             start += len(tasks)
         return RealPrediction(mean, self.noise.numpy()[task], np.sqrt(variance))
 
-    def transform(self, x: Array) -> Array:
-        """The features z of every row: (n, K)."""
-        return self.features(torch.from_numpy(np.ascontiguousarray(x))).numpy()
+    def features(self, x: Array, task: Array) -> Array:
+        """The features z of every row, whatever its task: (n, K)."""
+        return self.feature_map(torch.from_numpy(np.ascontiguousarray(x))).numpy()
+
+    # -- further rows, unknown tasks, suggestions ------------------------------------------------------
+
+    def add_task(self, rows: Rows, seed: int = 0) -> FittedGP:
+        """The model with a further task, whose raw ``rows`` these are."""
+        return add_rows(self, rows, self.n_tasks, seed)
+
+    def add_rows(self, task: int, rows: Rows, seed: int = 0) -> FittedGP:
+        """The model with further raw ``rows`` of a known task."""
+        return add_rows(self, rows, task, seed)
+
+    def unknown_weights(self, x: Array) -> Array:
+        """How much each known task says about one of which only the rows x (n, D) are known: (T,)."""
+        z = self.feature_map(torch.from_numpy(np.ascontiguousarray(x)))
+        return weights_by_resemblance(self.known, self.hyperparameters, self.structure, z).numpy()
+
+    def suggest(self, x: Array, task: Array, n: int, seed: int) -> Iterator[int]:
+        """Numbers of ``n`` of the rows x (n, D) of the tasks (n,), the one whose label would tell most first."""
+        return choose(make_pools(self, x, task, seed), n)
 
     def _probabilities(self, x: Tensor, task: Tensor) -> tuple[Array, Tensor, Tensor]:
         """(n, C) probabilities, and mean (n, C) and variance (n,) of the logits."""
-        mean, variance = self.weights.outputs(self.features(x), task)
+        mean, variance = self.weights.outputs(self.feature_map(x), task)
         p = mean.softmax(-1)
         if self.forest is not None:
             p = self.forest.join(p, self.forest(x))
@@ -193,7 +215,7 @@ class FittedGP:
     def to_tensors(self) -> dict[str, Tensor]:
         """All tensors by name."""
         parts = {
-            "features": self.features.to_tensors(),
+            "features": self.feature_map.to_tensors(),
             "weights": self.weights.to_tensors(),
             "structure": {name: value for name, value in vars(self.structure).items() if value is not None},
             "left_out": self.left_out.to_tensors(),
@@ -222,7 +244,7 @@ class FittedGP:
             forest = Forest.checked(trees, features.landmarks.shape[1], model["class_mask"].shape[1])
         n_tasks = len(model["task_rows"])
         return cls(
-            features=features,
+            feature_map=features,
             weights=WeightPosterior.from_tensors(part("weights")),
             noise=model["noise"],
             class_mask=model["class_mask"],

@@ -25,6 +25,7 @@ class KnownTasks(TensorModule):
     edge: Tensor  # () how large an eigenvalue of the Gram matrix of positions is by noise alone
     isolated: Tensor  # (T,) bool
     errors: Tensor  # (T, 2) sum of squared left-out errors, and how many rows count
+    is_classification: Tensor  # () bool
 
     @classmethod
     def of(cls, z: Rows, points: Tensor, edge: float, isolated: Tensor, errors: Tensor) -> KnownTasks:
@@ -39,6 +40,7 @@ class KnownTasks(TensorModule):
             edge=torch.tensor(edge, dtype=torch.float64),
             isolated=isolated,
             errors=errors,
+            is_classification=torch.tensor(z.is_classification),
         )
 
     @property

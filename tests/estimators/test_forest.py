@@ -17,7 +17,6 @@ from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.data.rows import Rows
 from vmtl.estimators import model_file
-from vmtl.gp.forest import grow_forest, infer_share
 
 RNG = np.random.default_rng(0)
 TASK = np.arange(120) % 3
@@ -108,7 +107,7 @@ def test_a_file_holds_the_forest(model: MultiTaskClassifier, tmp_path: Path) -> 
     for name in ("predict_proba", "uncertainty", "predict_set"):
         before, after = (np.asarray(getattr(m, name)(NEW, tasks=NEW_TASK)) for m in (model, loaded))
         np.testing.assert_array_equal(after, before)
-    tensors, again = model._fitted.forest.state_dict(), loaded._fitted.forest.state_dict()
+    tensors, again = model._fitted.forest.to_tensors(), loaded._fitted.forest.to_tensors()
     assert all(torch.equal(again[name], tensor) for name, tensor in tensors.items())
 
 
@@ -144,18 +143,6 @@ def training_rows(model: MultiTaskClassifier) -> Rows:
     return model._rows(X, Y.astype(np.int64), TASK, np.ones(120), 3, 2)
 
 
-def test_left_out_rows_are_predicted_by_both(model: MultiTaskClassifier, alone: MultiTaskClassifier) -> None:
-    """By the model without a row, and by the trees that have not seen it."""
-    rows = training_rows(model)
-    by_forest = grow_forest(rows, model.seed_).out_of_bag.gather(1, rows.y[:, None])[:, 0]
-    by_model = 1 - alone._fitted.left_out.score
-    v = model.hyperparameters_.forest_share
-    assert v == pytest.approx(infer_share(by_model, by_forest, rows.weight), abs=1e-9)
-    joined = (1 - v) * by_model + v * by_forest
-    torch.testing.assert_close(model._fitted.left_out.score, 1 - joined, rtol=0, atol=1e-9)
-    assert float((model._fitted.left_out.score - alone._fitted.left_out.score).abs().max()) > 0.01
-
-
 def test_sets_of_classes_follow_from_the_joined_scores(model: MultiTaskClassifier) -> None:
     p = model.predict_proba(NEW, tasks=NEW_TASK)
     least = 1 - model._fitted.left_out.quantiles(0.8, 3).numpy()[NEW_TASK]
@@ -168,33 +155,18 @@ def test_a_further_task_leaves_the_forest_and_all_others_as_they_are(model: Mult
     longer.add_task(ADDED, ADDED_Y, task=3)
     np.testing.assert_array_equal(longer.predict_proba(NEW, tasks=NEW_TASK), before)
     assert longer.hyperparameters_.forest_share == model.hyperparameters_.forest_share
-    kept = longer._fitted.forest.state_dict()
-    assert all(torch.equal(kept[name], tensor) for name, tensor in model._fitted.forest.state_dict().items())
-
-
-@pytest.mark.parametrize("task", [3, 1])
-def test_rows_that_are_added_are_scored_with_the_forest(
-    task: int, model: MultiTaskClassifier, alone: MultiTaskClassifier
-) -> None:
-    """Of a new task, and more of a known one; the forest has not seen them."""
-    longer, without = (copy.deepcopy(m).add_task(ADDED, ADDED_Y, task=task) for m in (model, alone))
-    score, by_model = (m._fitted.left_out.score[-20:] for m in (longer, without))
-    v = model.hyperparameters_.forest_share
-    by_forest = said(model, ADDED).gather(1, torch.from_numpy(ADDED_Y.astype(np.int64))[:, None])[:, 0]
-    torch.testing.assert_close(score, 1 - ((1 - v) * (1 - by_model) + v * by_forest), rtol=0, atol=1e-6)
-    p, q = (m.predict_proba(NEW, tasks=np.full(50, task)) for m in (longer, without))
-    np.testing.assert_allclose(p, (1 - v) * q + v * said(model, NEW).numpy(), rtol=0, atol=1e-6)
+    kept = longer._fitted.forest.to_tensors()
+    assert all(torch.equal(kept[name], tensor) for name, tensor in model._fitted.forest.to_tensors().items())
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
     """By the whole inference: a shortened one is less sure of what it chooses."""
     order = np.random.default_rng(1).permutation(120)
     one, other = (
-        MultiTaskClassifier(random_state=0, dtype="float64").fit(X[rows], Y[rows], tasks=TASK[rows])
-        for rows in (np.arange(120), order)
+        MultiTaskClassifier(random_state=0).fit(X[rows], Y[rows], tasks=TASK[rows]) for rows in (np.arange(120), order)
     )
     assert other.hyperparameters_.forest_share == pytest.approx(one.hyperparameters_.forest_share, abs=1e-5)
-    trees, others = one._fitted.forest.state_dict(), other._fitted.forest.state_dict()
+    trees, others = one._fitted.forest.to_tensors(), other._fitted.forest.to_tensors()
     assert all(torch.equal(others[name], tensor) for name, tensor in trees.items() if name != "share")
     p, q = (m.predict_proba(NEW, tasks=NEW_TASK) for m in (other, one))
     np.testing.assert_allclose(p, q, rtol=0, atol=1e-6)

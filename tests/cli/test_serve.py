@@ -1,4 +1,4 @@
-"""``vmtl serve``: where it listens, what it gives to the server, and how it ends. Answers: ``tests/deployment``."""
+"""``vmtl serve``: where it listens, what it gives to the server, and how it ends. Answers: ``tests/serving``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_signal_to_end_is_a_success() -> None:
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
     """What a server that never runs was given."""
-    from vmtl.deployment import make_app
+    from vmtl.serving import make_app
 
     given, before = SimpleNamespace(), signal.getsignal(signal.SIGTERM)
 
@@ -64,7 +64,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
         given.model, given.limits, given.app = model, limits, make_app(model, **limits)
         return given.app
 
-    monkeypatch.setattr("vmtl.deployment.make_app", remembered)
+    monkeypatch.setattr("vmtl.serving.make_app", remembered)
     monkeypatch.setattr(uvicorn, "Server", Server)
     yield given
     signal.signal(signal.SIGTERM, before)

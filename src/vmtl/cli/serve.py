@@ -38,7 +38,7 @@ def serve(
     import torch
 
     from vmtl.cli._support.loading import load_model
-    from vmtl.deployment import make_app
+    from vmtl.serving import make_app
 
     app = make_app(load_model(model, unknown_task), max_rows=max_rows, max_bytes=max_bytes)
     try:

@@ -12,11 +12,11 @@ import pytest
 from helpers.three_tasks import REAL, TASK, UNIT, X, Y
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.datasets import make_task_groups
-from vmtl.deployment import describe
 from vmtl.inference.added_tasks import extension
 from vmtl.inference.structure import covariance, mixing_weights, placed_tasks
 from vmtl.inference.structure.positions import task_positions
 from vmtl.model import mixing
+from vmtl.serving import describe
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 GROUPS = make_task_groups(0, unrelated=0, adversarial=0, tasks_per_group=3, n_rows=(20, 30), n_test=60)

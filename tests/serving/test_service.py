@@ -23,12 +23,12 @@ from helpers.processes import PATIENCE
 from helpers.tables import make_table
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.types import Array
-from vmtl.deployment import describe
+from vmtl.serving import describe
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
-from vmtl.deployment.service import predictions, read_rows, read_tasks
+from vmtl.serving.service import predictions, read_rows, read_tasks
 
 pytestmark = pytest.mark.system
 

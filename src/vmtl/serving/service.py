@@ -19,7 +19,7 @@ from vmtl._utils.messages import counted
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels
 from vmtl.data.preprocessing import lacking
-from vmtl.deployment.facts import column_names, describe
+from vmtl.serving.facts import column_names, describe
 
 try:
     from fastapi import Body, FastAPI, Request
@@ -32,7 +32,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     import pandas as pd
 
-    from vmtl.deployment.facts import Estimator
+    from vmtl.serving.facts import Estimator
 
 #: Limits of one request.
 MAX_ROWS, MAX_BYTES = 10_000, 2**24

@@ -12,7 +12,7 @@ it takes mean and variance of the logits in closed form (``vmtl.model.logits.log
 the variance; ``"mean"`` takes the means of z and w alone. Where a forest has a share v
 (``vmtl.inference.forest``), it is one draw more, of that weight: p becomes (1 - v) p + v q.
 
-Rows run in zero-padded blocks of one fixed shape, and random numbers are shared by all rows, so that a
+Rows run in zero-padded blocks of two fixed shapes, and random numbers are shared by all rows, so that a
 prediction does not depend on batch size, row order or what else is predicted, but for the rounding of a matrix product,
 which on some processors differs from one place in a block to another. A task that was there before the features grew
 has no weight for those that came later, and is predicted without them: to the bit as before.
@@ -39,8 +39,8 @@ from vmtl.model.logits import affine, logit_moments
 from vmtl.model.model import Model
 from vmtl.results.predictions import ClassPrediction, Probabilities, RealPrediction
 
-#: A block is CELLS cells of CELL_ROWS rows, each cell of one task.
-CELLS, CELL_ROWS = 8, 32
+#: A block is CELLS cells of CELL_ROWS rows, each cell of one task; FEW_CELLS where no more are filled, as by one row.
+CELLS, FEW_CELLS, CELL_ROWS = 8, 2, 32
 #: How much the variance of a logit shrinks it. MacKay's pi / 8 is for two classes and under-confident on many.
 SHRINKAGE = 0.2
 #: Draws that split the uncertainty in the moment predictive.
@@ -149,9 +149,10 @@ class Predictor:
             if start == stop:
                 continue
             rows, inside = order[start:stop], cell[start:stop] % CELLS
-            buffer = torch.zeros(CELLS, CELL_ROWS, x.shape[1], dtype=self.dtype)  # aligned alike in every call
+            n_cells = FEW_CELLS if inside[-1] < FEW_CELLS else CELLS
+            buffer = torch.zeros(n_cells, CELL_ROWS, x.shape[1], dtype=self.dtype)  # aligned alike in every call
             buffer.numpy()[inside, slot[start:stop]] = x[rows]
-            cell_task = np.zeros(CELLS, dtype=np.int64)
+            cell_task = np.zeros(n_cells, dtype=np.int64)
             cell_task[inside] = sorted_task[start:stop]
             tasks = torch.from_numpy(cell_task).to(self.device)
             place = torch.from_numpy(inside * CELL_ROWS + slot[start:stop]).to(self.device)

@@ -1,81 +1,45 @@
-"""``vmtl serve`` as a process of its own, asked by a real HTTP client."""
+"""The pages of the service, asked by a real HTTP client."""
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import requests
 
 from helpers.numeric_models import NUMBERS
-from helpers.processes import PATIENCE
 from helpers.tables import make_table
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import MultiTaskClassifier
 from vmtl._utils.types import Array
-from vmtl.serving import describe
 
-pytest.importorskip("fastapi")
+pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from vmtl.serving.service import predictions, read_rows, read_tasks
+from helpers.serving import Client, process_of, thread_of, wait_until
+from vmtl.serving import Limits, make_app, service
 
 pytestmark = pytest.mark.system
 
 COLUMNS = [*NUMBERS, "ward"]
+GOOD = {"age": 0.1, "dose": 0.2, "bmi": None, "ward": "A"}
+KIND = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
 def model(quick_inference: None) -> MultiTaskClassifier:
     table = make_table(90, 0)
-    model = MultiTaskClassifier(missing="impute", max_steps=15, random_state=0)
+    model = MultiTaskClassifier(missing="impute", random_state=0)
     return model.fit(table[COLUMNS], table["outcome"], tasks=table["site"])
-
-
-@dataclass(frozen=True)
-class Client:
-    """Asks one address; may be shared by threads."""
-
-    address: str
-
-    def get(self, page: str) -> Any:
-        return requests.get(self.address + page, timeout=PATIENCE)
-
-    def post(self, page: str, **body: Any) -> Any:
-        return requests.post(self.address + page, timeout=PATIENCE, **body)
-
-
-@contextmanager
-def served(path: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], Client]]:
-    """The process of ``vmtl serve`` on a free port, and a client of it."""
-    command = [sys.executable, "-m", "vmtl", "serve", str(path), "--port", "0", *options]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stderr is not None
-        try:
-            first = process.stderr.readline()
-            address = re.search(r"http://\S+:\d+", first)
-            assert address is not None, first + process.stderr.read()
-            yield process, Client(address[0])
-        finally:
-            process.kill()
 
 
 @pytest.fixture(scope="module")
 def client(model: MultiTaskClassifier, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     path = tmp_path_factory.mktemp("served") / "model.vmtl"
     model.save(path, metadata={"task": "site"})
-    with served(path, "--max-rows", "100", "--max-bytes", "20000") as (_, client):
+    with process_of(path, "--max-rows", "100", "--max-bytes", "20000") as (_, client):
         yield client
 
 
@@ -96,29 +60,26 @@ def test_it_says_what_it_serves(client: Client) -> None:
     assert about["tasks"] == ["north", "south", "west"]
     assert about["columns"] == COLUMNS
     assert about["classes"] == ["mild", "none", "severe"]
-    assert about["limits"] == {"rows": 100, "bytes": 20000}
-    assert client.get("/health").json() == {"status": "ok"}
+    assert about["limits"] == {"rows": 100, "bytes": 20000, "waiting": 256, "seconds": 30.0}
+    health = client.get("/health").json()
+    assert (health["status"], health["waiting"]) == ("ok", 0)
+    document = client.get("/openapi.json").json()
+    asked = document["paths"]["/predict"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert list(asked["properties"]) == ["rows", "tasks", "coverage", "uncertainty"]
+    assert asked["properties"]["rows"]["oneOf"][0]["items"]["required"] == COLUMNS
 
 
-def test_objects_columns_and_lists_give_the_models_predictions(client: Client, model: MultiTaskClassifier) -> None:
+def test_it_gives_the_models_predictions(client: Client, model: MultiTaskClassifier) -> None:
     rows, tasks = objects(40)
     table = make_table(40, 1)
-    expected = model.predict_proba(table[COLUMNS], tasks=table["site"])
-    uncertainty = model.uncertainty(table[COLUMNS], tasks=table["site"])
-    columns = {name: [row[name] for row in rows] for name in COLUMNS}
-    lists = [[row[name] for name in COLUMNS] for row in rows]
-    with_task = [{**row, "site": task} for row, task in zip(rows, tasks, strict=True)]
-    for body in ({"rows": rows, "tasks": tasks}, {"rows": columns, "tasks": tasks}, {"rows": lists, "tasks": tasks}):
-        np.testing.assert_allclose(probabilities(client.post("/predict", json=body)), expected, rtol=0, atol=1e-6)
-    answer = client.post("/predict", json={"rows": with_task})
-    np.testing.assert_allclose(probabilities(answer), expected, rtol=0, atol=1e-6)
+    X, sites = table[COLUMNS], table["site"]
+    answer = client.post("/predict", json={"rows": rows, "tasks": tasks, "coverage": 0.8, "uncertainty": True})
+    np.testing.assert_allclose(probabilities(answer), model.predict_proba(X, tasks=sites), rtol=0, atol=1e-6)
     predicted = answer.json()["predictions"]
-    assert [row["prediction"] for row in predicted] == model.classes_[expected.argmax(1)].tolist()
+    uncertainty, sets = model.uncertainty(X, tasks=sites), model.predict_set(X, tasks=sites, coverage=0.8)
+    assert [row["set"] for row in predicted] == [list(sets.columns[inside]) for inside in sets.to_numpy()]
     for name in ("total", "aleatoric", "epistemic"):
         np.testing.assert_allclose([row[name] for row in predicted], uncertainty[name], rtol=0, atol=1e-6)
-
-
-GOOD = {"age": 0.1, "dose": 0.2, "bmi": None, "ward": "A"}
 
 
 @pytest.mark.parametrize(
@@ -137,12 +98,11 @@ GOOD = {"age": 0.1, "dose": 0.2, "bmi": None, "ward": "A"}
             422,
             "Data row 1: 'old' in column 'age', which held numbers in training",
         ),
-        ({"rows": [{**GOOD, "age": [1]}], "tasks": "north"}, 422, "in column 'age', which held numbers in training"),
         ({"rows": [], "tasks": "north"}, 422, "The request has 0 rows; send between 1 and 100 at a time."),
         ({"rows": [GOOD] * 101, "tasks": "north"}, 422, "The request has 101 rows; send between 1 and 100 at a time."),
         ({"rows": [GOOD] * 1000, "tasks": "north"}, 413, "bytes, more than 20000; send fewer rows at a time."),
-        ({"row": [GOOD]}, 422, "The request is wrong at 'rows' (Field required); send JSON such as"),
-        ({"rows": 3}, 422, "The request is wrong at 'rows"),
+        ({"row": [GOOD]}, 422, "The request has the unknown key 'row' (did you mean 'rows'?); it takes rows, tasks"),
+        ({"rows": [GOOD], "tasks": "north", "coverage": 0.999}, 422, "coverage=0.999 needs 999 labelled rows"),
     ],
 )
 def test_bad_input_is_answered_by_a_sentence(client: Client, body: Any, status: int, sentence: str) -> None:
@@ -154,11 +114,10 @@ def test_bad_input_is_answered_by_a_sentence(client: Client, body: Any, status: 
 
 
 def test_what_is_no_json_no_page_and_no_length(client: Client) -> None:
-    kind = {"content-type": "application/json"}
-    broken = client.post("/predict", data=b'{"rows": [', headers=kind)
+    broken = client.post("/predict", data=b'{"rows": [', headers=KIND)
     assert broken.status_code == 422
-    assert broken.json()["error"].startswith("The request is wrong")
-    infinite = client.post("/predict", data=b'{"rows": [[Infinity, 1, 1, "A"]], "tasks": "north"}', headers=kind)
+    assert broken.json()["error"].startswith("The request is not valid JSON: Expecting value at line 1, column 11;")
+    infinite = client.post("/predict", data=b'{"rows": [[Infinity, 1, 1, "A"]], "tasks": "north"}', headers=KIND)
     assert infinite.status_code == 422
     assert "infinite value" in infinite.json()["error"]
     assert client.get("/nothing").status_code == 404
@@ -169,40 +128,77 @@ def test_what_is_no_json_no_page_and_no_length(client: Client) -> None:
 
 
 def test_many_at_once_get_their_own_answers(client: Client, model: MultiTaskClassifier) -> None:
-    def ask(seed: int) -> tuple[int, Array]:
+    def ask(seed: int) -> tuple[int, Any]:
         rows, tasks = objects(5, seed)
-        return seed, probabilities(client.post("/predict", json={"rows": rows, "tasks": tasks}))
+        if seed % 10 == 0:
+            rows[2]["age"] = "old"  # one that spoils no other
+        return seed, client.post("/predict", json={"rows": rows, "tasks": tasks})
 
     with ThreadPoolExecutor(16) as pool:
-        for seed, answered in pool.map(ask, range(100)):
+        for seed, answer in pool.map(ask, range(100)):
+            if seed % 10 == 0:
+                assert answer.json()["error"].startswith("Data row 3: 'old' in column 'age'")
+                continue
             table = make_table(5, seed)
             expected = model.predict_proba(table[COLUMNS], tasks=table["site"])
-            np.testing.assert_allclose(answered, expected, rtol=0, atol=1e-6)
+            np.testing.assert_allclose(probabilities(answer), expected, rtol=0, atol=1e-6)
 
 
-def test_sigterm_ends_it_with_success_and_a_taken_port_is_said(model: MultiTaskClassifier, tmp_path: Path) -> None:
-    model.save(tmp_path / "model.vmtl")
-    with served(tmp_path / "model.vmtl") as (process, client):
-        port = client.address.rsplit(":")[-1]
-        command = [sys.executable, "-m", "vmtl", "serve", str(tmp_path / "model.vmtl"), "--port", port]
-        second = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
-        assert second.returncode == 2
-        assert f"Cannot listen at 127.0.0.1, port {port} (Address already in use); choose another" in second.stderr
-        assert client.get("/health").status_code == 200
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(PATIENCE) == 0
+class Gate:
+    """A model that predicts when it is told to, and counts the batches that it was given."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.open, self.batches = threading.Event(), 0
+        monkeypatch.setattr(service, "answer_together", self.answer)
+
+    def answer(self, model: object, requests: Sequence[object]) -> list[bytes]:
+        self.batches += 1
+        self.open.wait()
+        return [b"{}"] * len(requests)
 
 
-@pytest.mark.usefixtures("quick_inference")
-def test_arrays_have_columns_by_their_place_and_numbers_are_real() -> None:
-    x = np.random.default_rng(0).normal(size=(40, 2))
-    model = MultiTaskRegressor(max_steps=5, random_state=0).fit(x, x.sum(1), tasks=np.arange(40) % 2)
-    assert describe(model)["columns"] == ["x0", "x1"]
-    mean, std = model.predict(x[:3], tasks=[1, 1, 1], return_std=True)
-    for rows in (x[:3].tolist(), {"x1": x[:3, 1].tolist(), "x0": x[:3, 0].tolist()}):
-        table = read_rows(rows, ["x0", "x1"], max_rows=3)
-        predicted = predictions(model, table, read_tasks(1, table, model))
-        np.testing.assert_allclose([row["prediction"] for row in predicted], mean, rtol=0, atol=1e-6)
-        np.testing.assert_allclose([row["total"] for row in predicted], std, rtol=0, atol=1e-6)
-    with pytest.raises(ValueError, match="The model was fitted on numbers, and some cell is none"):
-        predictions(model, read_rows([["a", 1]], ["x0", "x1"], 3), np.array([1], dtype=object))
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    gate = Gate(monkeypatch)
+    yield gate
+    gate.open.set()
+
+
+def test_beyond_the_queue_it_is_busy(model: MultiTaskClassifier, gate: Gate) -> None:
+    body = {"rows": [GOOD], "tasks": "north"}
+    with thread_of(make_app(model, limits=Limits(waiting=2))) as client, ThreadPoolExecutor(3) as pool:
+        accepted = [pool.submit(client.post, "/predict", json=body)]
+        wait_until(lambda: gate.batches == 1)
+        accepted += [pool.submit(client.post, "/predict", json=body) for _ in range(2)]
+        wait_until(lambda: client.get("/health").json()["waiting"] == 2)
+        refused = client.post("/predict", json=body)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
+        assert refused.json() == {"error": "Too many requests are waiting; try again in a second."}
+        gate.open.set()
+        assert [answer.result().status_code for answer in accepted] == [200, 200, 200]
+        assert client.post("/predict", json=body).status_code == 200
+
+
+def test_bodies_beyond_what_it_holds_are_not_read(model: MultiTaskClassifier, gate: Gate) -> None:
+    with thread_of(make_app(model, limits=Limits(bytes=100))) as client:
+        slow = [client.connect() for _ in range(4)]
+        for connection in slow:
+            connection.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n")
+        wait_until(lambda: client.post("/predict", data=b"{}").status_code == 503)
+        for connection in slow:
+            connection.close()
+        wait_until(lambda: client.post("/predict", data=b"{}").status_code == 422)
+
+
+def test_late_bodies_and_late_predictions_are_given_up(model: MultiTaskClassifier, gate: Gate) -> None:
+    with thread_of(make_app(model, limits=Limits(seconds=0.2))) as client:
+        with client.connect() as slow:
+            slow.sendall(b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{")
+            answer = b"".join(iter(lambda: slow.recv(1000), b""))  # until it is closed
+        assert answer.startswith(b"HTTP/1.1 408 ")
+        assert answer.endswith(b'{"error":"The body did not arrive within 0.2 seconds; send it faster."}')
+        late = client.post("/predict", json={"rows": [GOOD], "tasks": "north"})
+        assert (late.status_code, late.headers["Retry-After"]) == (503, "1")
+        assert late.json() == {"error": "No prediction within 0.2 seconds; try again later."}
+        gate.open.set()
+        assert client.get("/health").json()["waiting"] == 0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vmtl.serving.facts import Estimator
 
 #: A cell of each kind that every model takes.
-CELLS = {"number": 0.0, "text": "", "date": "2000-01-01"}
+HARMLESS = {"number": 0.0, "text": "", "date": "2000-01-01"}
 
 
 def answer_together(model: Estimator, requests: Sequence[PredictionRequest]) -> list[bytes | Exception]:
@@ -88,9 +88,7 @@ def predict(model: Estimator, X: MatrixLike, tasks: Array, options: Options) -> 
     return rows
 
 
-def _regions(
-    model: Estimator, X: MatrixLike, tasks: Array, coverage: float, labels: list[Any]
-) -> list[dict[str, Any]]:
+def _regions(model: Estimator, X: MatrixLike, tasks: Array, coverage: float, labels: list[Any]) -> list[dict[str, Any]]:
     """The set of classes of every row, or its interval."""
     if labels:
         inside = model.predict_set(X, tasks=tasks, coverage=coverage).to_numpy()
@@ -101,5 +99,5 @@ def _regions(
 
 def warm_up(model: Estimator) -> None:
     """Predict one row, so that no user waits for what is imported and allocated by the first prediction."""
-    row = [CELLS[kind] for kind in column_kinds(model).values()]
+    row = [HARMLESS[kind] for kind in column_kinds(model).values()]
     answer_together(model, [PredictionRequest([row], [model.tasks_[0]], Options(), alone=True)])

@@ -167,9 +167,7 @@ class RequestReader:
         """Whether the model takes these rows whatever stands beside them, and predicts each by itself."""
         if len(rows) > BATCH_ROWS or not set(map(str, tasks)) <= self.known.keys():
             return False
-        return all(
-            self._is_sure_cell(cell, kind) for row in rows for cell, kind in zip(row, self.kinds, strict=True)
-        )
+        return all(self._is_sure_cell(cell, kind) for row in rows for cell, kind in zip(row, self.kinds, strict=True))
 
     def _is_sure_cell(self, cell: Any, kind: str) -> bool:
         if cell is None:
@@ -188,21 +186,23 @@ def _parse(body: bytes) -> dict[str, Any]:
         document = json.loads(body)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"The request is no JSON: {error.msg} at {place}; send such as {EXAMPLE}.") from None
+        raise ValueError(
+            f"The request is not valid JSON: {error.msg} at {place}; send, for example, {EXAMPLE}."
+        ) from None
     except UnicodeDecodeError as error:
-        raise ValueError(f"The request is no UTF-8 text (byte {error.start + 1}); send JSON in UTF-8.") from None
+        raise ValueError(f"The request is not UTF-8 text (byte {error.start + 1}); send JSON in UTF-8.") from None
     except (ValueError, RecursionError) as error:
-        reason = "lists within lists, too deep" if isinstance(error, RecursionError) else "a number of too many digits"
-        raise ValueError(f"The request holds {reason}; send such as {EXAMPLE}.") from None
+        reason = "lists nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
+        raise ValueError(f"The request holds {reason}; send, for example, {EXAMPLE}.") from None
     if not isinstance(document, dict):
-        raise ValueError(f"The request is {_shown(document)}, not an object; send such as {EXAMPLE}.")
+        raise ValueError(f"The request is {_shown(document)}, not an object; send, for example, {EXAMPLE}.")
     strange = [key for key in document if key not in KEYS]
     if strange:
         near = did_you_mean(strange[0], KEYS) if len(strange) == 1 else ""
         keys = "key" if len(strange) == 1 else "keys"
         raise ValueError(f"The request has the unknown {keys} {quoted(strange)}{near}; it takes {', '.join(KEYS)}.")
     if "rows" not in document:
-        raise ValueError(f'The request has no "rows"; send such as {EXAMPLE}.')
+        raise ValueError(f'The request has no "rows"; send, for example, {EXAMPLE}.')
     return document
 
 

@@ -131,13 +131,13 @@ def _cannot_listen(host: str, port: int, error: OSError) -> ValueError:
 
 def serve(app: ASGIApp, listener: socket.socket, workers: int = 1, say: Callable[[str], None] = print) -> None:
     """Answer until SIGTERM or Ctrl-C; what happens to workers is said."""
+    if workers > 1 and "fork" not in multiprocessing.get_all_start_methods():
+        raise ValueError("--workers needs fork, which this system lacks; start several servers behind a proxy.")
     signal.signal(signal.SIGTERM, _leave)  # uvicorn ends its requests, then raises the signal again
     gc.collect()
     gc.freeze()  # the model stays: collections need not look at it, and forks share its memory
     if workers == 1:
         Server(app).run([listener])
-    elif "fork" not in multiprocessing.get_all_start_methods():
-        raise ValueError("--workers needs fork, which this system lacks; start several servers behind a proxy.")
     else:
         _supervise(app, listener, workers, say)
 

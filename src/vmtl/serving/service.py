@@ -99,7 +99,9 @@ class Predictions:
 
     async def _answer(self, request: Request, n_bytes: int) -> Response:
         seconds = self.limits.seconds
-        late = _refuse(408, f"The body did not arrive within {seconds:g} seconds; send it faster.", {"Connection": "close"})
+        late = _refuse(
+            408, f"The body did not arrive within {seconds:g} seconds; send it faster.", {"Connection": "close"}
+        )
         try:
             async with asyncio.timeout(seconds):
                 body = await request.body()

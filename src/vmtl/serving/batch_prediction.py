@@ -64,7 +64,7 @@ def _cells(rows: list[list[Any]], n_columns: int) -> Array:
     return cells
 
 
-def predict(model: Estimator, X: MatrixLike, tasks: Array, options: Options) -> list[dict[str, Any]]:
+def predict(model: Any, X: MatrixLike, tasks: Array, options: Options) -> list[dict[str, Any]]:
     """One object per row: the prediction and what the options ask for."""
     rows: list[dict[str, Any]]
     labels = [to_json(label) for label in model.classes_.tolist()] if hasattr(model, "classes_") else []

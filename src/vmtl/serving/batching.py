@@ -31,7 +31,7 @@ class Batcher:
 
     async def answer(self, request: PredictionRequest) -> bytes:
         """The answer to a request when its turn has come; whoever stops waiting for it gives up its place."""
-        future = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         if self._work is None:
             self._work = asyncio.create_task(self._predict_all())

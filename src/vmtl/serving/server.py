@@ -145,7 +145,7 @@ def serve(app: ASGIApp, listener: socket.socket, workers: int = 1, say: Callable
 def _supervise(app: ASGIApp, listener: socket.socket, workers: int, say: Callable[[str], None]) -> None:
     """Keep so many workers alive. They are forks: they share the model's memory, and a new one is there at once."""
     fork = multiprocessing.get_context("fork")
-    running: dict[int, tuple[ForkProcess, float]] = {}
+    running: dict[Any, tuple[ForkProcess, float]] = {}  # by what tells their end
     try:
         while True:
             while len(running) < workers:
@@ -153,7 +153,7 @@ def _supervise(app: ASGIApp, listener: socket.socket, workers: int, say: Callabl
                 worker.start()
                 running[worker.sentinel] = worker, time.monotonic()
             for sentinel in wait(list(running)):
-                worker, born = running.pop(sentinel)  # type: ignore[index]
+                worker, born = running.pop(sentinel)
                 worker.join()
                 say(f"Worker {worker.pid} ended ({_reason(worker.exitcode)}); another one takes its place.")
                 if time.monotonic() - born < SHORT_LIFE:

@@ -48,6 +48,5 @@ def serve(
     except ImportError as error:
         raise ImportError('Serving needs uvicorn; run pip install "vmtl[serve]".') from error
     listener = server.listen(host, port)
-    name = f"[{host}]" if ":" in host else host
-    note(f"{model} at http://{name}:{listener.getsockname()[1]}, ended by Ctrl-C.", quiet)
+    note(f"{model} at {server.address(listener)}, ended by Ctrl-C.", quiet)
     server.serve(app, listener, workers, lambda sentence: note(sentence, quiet))

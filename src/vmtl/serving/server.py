@@ -129,6 +129,12 @@ def _cannot_listen(host: str, port: int, error: OSError) -> ValueError:
     return ValueError(f"Cannot listen at {host}, port {port} ({reason}); choose another --host or --port.")
 
 
+def address(listener: socket.socket) -> str:
+    """Where a browser finds it."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 def serve(app: ASGIApp, listener: socket.socket, workers: int = 1, say: Callable[[str], None] = print) -> None:
     """Answer until SIGTERM or Ctrl-C; what happens to workers is said."""
     if workers > 1 and "fork" not in multiprocessing.get_all_start_methods():

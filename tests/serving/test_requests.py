@@ -97,7 +97,7 @@ def test_what_nobody_reads_is_refused(reader: RequestReader, document: Any, sent
         ([{**GOOD, "age": 1e16}], "north"),
         ([{**GOOD, "age": float("nan")}], "north"),
         ([{**GOOD, "age": True}], "north"),
-        ([{**GOOD, "ward": 3}], "north"),
+        ([{**GOOD, "ward": float("nan")}], "north"),
         ([GOOD], "elsewhere"),
         ([GOOD] * (BATCH_ROWS + 1), "north"),
     ],
@@ -106,6 +106,11 @@ def test_what_a_model_might_refuse_or_see_as_a_whole_is_predicted_alone(
     reader: RequestReader, rows: Any, tasks: str
 ) -> None:
     assert ask(reader, rows=rows, tasks=tasks).alone
+
+
+def test_a_text_may_be_a_number(reader: RequestReader) -> None:
+    asked = ask(reader, rows=[{**GOOD, "ward": 3}], tasks="north")
+    assert (asked.rows, asked.alone) == ([[0.1, 0.2, None, 3]], False)
 
 
 def test_requests_are_joined_in_their_order(reader: RequestReader) -> None:

@@ -177,7 +177,7 @@ class RequestReader:
         if kind == "date" and isinstance(cell, str):
             with suppress(ValueError):
                 return datetime.fromisoformat(cell) is not None
-        return kind == "text" and isinstance(cell, str)
+        return kind == "text" and cell == cell  # not NaN, which is a gap
 
 
 def _parse(body: bytes) -> dict[str, Any]:

@@ -109,14 +109,15 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         # The protocol is named: asyncio sets TCP_NODELAY only on sockets that say they are TCP. Without it the body of
         # an answer waits until the client has acknowledged the head, 40 ms on a connection that is kept alive.
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        ((_, kind, protocol, _, place), *_) = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
         listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise _cannot_listen(host, port, error) from None
     try:
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        listener.bind(place)
         listener.listen(BACKLOG)
     except OSError as error:
         listener.close()

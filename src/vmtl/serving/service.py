@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -58,18 +59,28 @@ def make_app(model: Estimator, *, limits: Limits | None = None) -> Starlette:
     warm_up(model)
     limits = Limits() if limits is None else limits
     about = {**describe(model), "version": __version__, "limits": limits.to_json()}
-    pages = {"/": about, "/openapi.json": openapi(about)}
     predictions = Predictions(model, limits)
-
-    async def page(request: Request) -> Response:
-        return JSONResponse(pages[request.url.path])
 
     async def health(request: Request) -> Response:
         return JSONResponse({"status": "ok", "waiting": len(predictions.batcher), "process": os.getpid()})
 
-    routes = [Route(path, page) for path in pages]
-    routes += [Route("/health", health), Route("/predict", predictions.post, methods=["POST"])]
+    routes = [
+        Route("/", _page(about)),
+        Route("/openapi.json", _page(openapi(about))),
+        Route("/health", health),
+        Route("/predict", predictions.post, methods=["POST"]),
+    ]
     return Starlette(routes=routes, exception_handlers={HTTPException: _no_such_page, Exception: _unexpected})
+
+
+def _page(document: dict[str, Any]) -> Callable[[Request], Awaitable[Response]]:
+    """A page that never changes."""
+    response = JSONResponse(document)
+
+    async def page(request: Request) -> Response:
+        return response
+
+    return page
 
 
 class Predictions:

@@ -16,8 +16,8 @@ from helpers.numeric_models import NUMBERS, Numeric, fit_numeric
 from helpers.tables import make_table
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.types import Array
-from vmtl.deployment import export_onnx, onnx_export
-from vmtl.deployment.onnx_export import exponential_unit, search_sorted, soft_plus
+from vmtl.serving import export_onnx, onnx_export
+from vmtl.serving.onnx_export import exponential_unit, search_sorted, soft_plus
 
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")

@@ -13,7 +13,7 @@ from helpers.numeric_models import NUMBERS, Numeric, fit_numeric
 from helpers.tables import make_table
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.data.preprocessing import TablePreprocessor
-from vmtl.deployment.prediction_module import Columns, PredictionModule
+from vmtl.serving.prediction_module import Columns, PredictionModule
 
 
 def asked(numeric: Numeric) -> dict[str, Tensor]:

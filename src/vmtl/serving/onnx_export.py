@@ -22,8 +22,8 @@ from vmtl import __version__
 from vmtl._utils.atomic_files import write_atomically
 from vmtl._utils.messages import quoted
 from vmtl._utils.types import Array
-from vmtl.deployment.facts import as_given, describe
-from vmtl.deployment.prediction_module import PredictionModule, double_predictor
+from vmtl.serving.facts import as_given, describe
+from vmtl.serving.prediction_module import PredictionModule, double_predictor
 
 if TYPE_CHECKING:
     from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor

@@ -9,7 +9,7 @@ import pandas as pd
 
 from helpers.small_fits import TASKS, X, Y, small
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.deployment.facts import as_given, column_names, describe
+from vmtl.serving.facts import as_given, column_names, describe
 
 
 def fitted(table: object) -> MultiTaskClassifier:

@@ -53,6 +53,17 @@ def column_names(model: Estimator) -> list[str]:
     return [f"x{place}" for place in range(model.n_features_in_)] if names is None else list(map(str, names))
 
 
+def column_kinds(model: Estimator) -> dict[str, str]:
+    """The same columns, each with its kind: number, text or date."""
+    kinds = {} if model.preprocessor_ is None else model.preprocessor_.kinds_
+    return {name: kinds.get(name, "number") for name in column_names(model)}
+
+
+def takes_gaps(model: Estimator) -> bool:
+    """Whether a cell may be empty."""
+    return model.preprocessor_ is not None and model.preprocessor_.missing == "impute"
+
+
 def as_given(model: Estimator, x: Array) -> MatrixLike:
     """Numbers (n, columns) as the kind of X that the model was fitted on."""
     if model.preprocessor_ is None and not hasattr(model, "feature_names_in_"):

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from vmtl._utils.missing_extra import require
 from vmtl.cli._support.console import note
 from vmtl.cli._support.options import Debug, ModelFile, Quiet, UnknownTask
 
@@ -35,16 +36,14 @@ def serve(
     the order of the columns; tasks as one name for all rows, a list, or left out where the rows have the task column.
     There is neither a password nor encryption: put a proxy that has both in front of what others can reach.
     """
+    require("serve", "Serving", "fastapi", "uvicorn")
     import torch
+    import uvicorn
 
     from vmtl.cli._support.loading import load_model
     from vmtl.deployment import make_app
 
     app = make_app(load_model(model, unknown_task), max_rows=max_rows, max_bytes=max_bytes)
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise ImportError('Serving needs uvicorn; run pip install "vmtl[serve]".') from error
     torch.set_num_threads(1)  # small requests gain nothing from more
     listener = listen(host, port)
     name = f"[{host}]" if ":" in host else host

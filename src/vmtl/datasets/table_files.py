@@ -10,6 +10,7 @@ import numpy as np
 
 from vmtl._utils.messages import counted
 from vmtl._utils.missing_columns import check_columns
+from vmtl._utils.missing_extra import require
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels, first_odd, slips
 from vmtl.data.problem import Problem
@@ -122,9 +123,8 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     try:
         if suffix in (".csv", ".tsv"):
             return _read_text(file)
+        require("tables", f"Reading {suffix} files", "pyarrow")
         return pd.read_parquet(file) if suffix == ".parquet" else pd.read_feather(file)
-    except ImportError as error:
-        raise ImportError('Parquet and Feather need pyarrow; run pip install "vmtl[tables]".') from error
     except pd.errors.EmptyDataError:
         raise ValueError(f"{file} is empty; give a table with a line of column names.") from None
     except UnicodeDecodeError:

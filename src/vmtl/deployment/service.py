@@ -11,7 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from fastapi import Body, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
 from sklearn.utils.validation import check_is_fitted
+from starlette.exceptions import HTTPException
 
 from vmtl import __version__
 from vmtl._utils.json_values import to_json
@@ -20,14 +24,6 @@ from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels
 from vmtl.data.preprocessing import lacking
 from vmtl.deployment.facts import column_names, describe
-
-try:
-    from fastapi import Body, FastAPI, Request
-    from fastapi.exceptions import RequestValidationError
-    from fastapi.responses import JSONResponse, Response
-    from starlette.exceptions import HTTPException
-except ImportError as error:
-    raise ImportError('Serving needs FastAPI; run pip install "vmtl[serve]".') from error
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmtl._utils.missing_columns import check_columns
+from vmtl._utils.missing_extra import require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,10 +57,9 @@ class ParquetFolder:
     @classmethod
     def open(cls, path: str | Path) -> ParquetFolder:
         """Look at all files, without reading a row."""
-        try:
-            from pyarrow import ArrowException, parquet
-        except ImportError as error:
-            raise ImportError('Parquet needs pyarrow; run pip install "vmtl[tables]".') from error
+        require("tables", "Parquet", "pyarrow")
+        from pyarrow import ArrowException, parquet
+
         folder = Path(path)
         files = parquet_files(folder)
         parts: list[Part] = []

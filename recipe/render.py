@@ -19,7 +19,10 @@ CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
 def expected() -> set[str]:
     """Requirements of pyproject.toml, as conda writes them."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    listed = [*project["dependencies"], *(line for extra in INCLUDED for line in project["optional-dependencies"][extra])]
+    listed = [
+        *project["dependencies"],
+        *(line for extra in INCLUDED for line in project["optional-dependencies"][extra]),
+    ]
     requirements = {f"python {project['requires-python']}"}
     for line in listed:
         name, bound = re.fullmatch(r"([\w.-]+)(>=[\w.]+)", line).groups()  # type: ignore[union-attr]
@@ -34,7 +37,9 @@ def main() -> int:
     needed = {str(requirement) for requirement in rendered.recipe.requirements.run}
     print(f"{package.name} {package.version}: renders, with {len(needed)} requirements")
     if needed != expected():
-        print(f"Not as in pyproject.toml: {', '.join(sorted(needed ^ expected()))}; repair the recipe.", file=sys.stderr)
+        print(
+            f"Not as in pyproject.toml: {', '.join(sorted(needed ^ expected()))}; repair the recipe.", file=sys.stderr
+        )
         return 1
     return 0
 

@@ -62,7 +62,9 @@ def unusual_table(choices: bytes) -> pyarrow.Table:
         picked = [next(stream, 0) % 4 for _ in range(n_rows)]
         names.append(NAMES[name % len(NAMES)])
         arrays.append(pyarrow.array([(*values, None)[place] for place in picked], type=kind()))
-    return pyarrow.Table.from_arrays(arrays, names=names) if arrays else pyarrow.table({"t": pyarrow.array([], "int64")})
+    return (
+        pyarrow.Table.from_arrays(arrays, names=names) if arrays else pyarrow.table({"t": pyarrow.array([], "int64")})
+    )
 
 
 PLAIN = {"t": ["a", "a", "b", "b"], "y": [0, 1, 0, 1], "x": [0.5, None, 1.5, 2.0], "place": ["n", "s", None, "n"]}

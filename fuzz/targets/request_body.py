@@ -67,8 +67,8 @@ def mutate(data: bytes, seed: int) -> bytes | None:
     rng = random.Random(seed)
     try:
         document = json.loads(data)
+        for _ in range(rng.randint(1, 3)):
+            document = changed(document, rng)
+        return json.dumps(document).encode()
     except (ValueError, RecursionError):
         return None
-    for _ in range(rng.randint(1, 3)):
-        document = changed(document, rng)
-    return json.dumps(document).encode()

@@ -7,7 +7,7 @@ by {"error": one sentence} and a status of 4xx.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -83,30 +83,38 @@ def _answer_errors(app: FastAPI, max_bytes: int) -> None:
     async def limit_body(request: Request, call_next: Any) -> Response:
         length = request.headers.get("content-length")
         if length is None and "transfer-encoding" in request.headers:
-            return JSONResponse({"error": "The request does not say its length; send Content-Length."}, 411)
+            return refusal("The request does not say its length; send Content-Length.", 411)
         if int(length or 0) > max_bytes:
             sentence = f"The request has {length} bytes, more than {max_bytes}; send fewer rows at a time."
-            return JSONResponse({"error": sentence}, 413)
+            return refusal(sentence, 413)
         response: Response = await call_next(request)
         return response
 
     @app.exception_handler(ValueError)
     async def bad_rows(request: Request, error: ValueError) -> Response:
-        return JSONResponse({"error": " ".join(str(error).split())}, 422)
+        if isinstance(error, UnicodeEncodeError):
+            return refusal("Some text in the request has half of a surrogate pair; send whole characters.", 422)
+        return refusal(str(error), 422)
 
     @app.exception_handler(RequestValidationError)
     async def bad_request(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"] if part != "body")
         sentence = f"The request is wrong{f' at {place!r}' if place else ''} ({first['msg']}); send JSON such as "
-        return JSONResponse({"error": sentence + '{"rows": [{"column": 1.5}], "tasks": "name"}.'}, 422)
+        return refusal(sentence + '{"rows": [{"column": 1.5}], "tasks": "name"}.', 422)
 
     @app.exception_handler(HTTPException)
     async def no_such_page(request: Request, error: HTTPException) -> Response:
         sentence = (
             f"{request.method} {request.url.path} is not served ({error.detail}); GET /, GET /health, POST /predict."
         )
-        return JSONResponse({"error": sentence}, error.status_code, error.headers)
+        return refusal(sentence, error.status_code, error.headers)
+
+
+def refusal(sentence: str, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    """One line; what a request quotes may hold halves of characters, which no answer can."""
+    line = " ".join(sentence.encode(errors="replace").decode().split())
+    return JSONResponse({"error": line}, status, headers)
 
 
 def read_rows(rows: list[Any] | dict[str, list[Any]], columns: Sequence[str], max_rows: int) -> pd.DataFrame:

@@ -37,7 +37,7 @@ class Part:
                     yield first, batch.to_pandas()
                     first += len(batch)
         except (ArrowException, OSError) as error:
-            reason = " ".join(str(error).split()).rstrip(".")
+            reason = " ".join(str(error).split())[:200].rstrip(".")
             raise ValueError(f"{self.file} cannot be read as Parquet ({reason}); write it again.") from error
 
     @property
@@ -69,7 +69,7 @@ class ParquetFolder:
             try:
                 described, schema = parquet.read_metadata(file), parquet.read_schema(file)
             except (ArrowException, OSError) as error:
-                reason = " ".join(str(error).split()).rstrip(".")
+                reason = " ".join(str(error).split())[:200].rstrip(".")
                 raise ValueError(f"{file} cannot be read as Parquet ({reason}); write it again.") from error
             there = dict(zip(schema.names, schema.types, strict=True))
             _check_alike(columns or there, there, files[0], file)

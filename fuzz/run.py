@@ -43,7 +43,9 @@ def fuzz(target: str, seconds: int, keep: Path | None) -> Outcome:
         work = keep / target if keep else Path(place) / "work"
         seeds = Path(place) / "seeds"
         work.mkdir(parents=True, exist_ok=True)
-        subprocess.run([*harness, "--seeds", str(seeds)], env=environment, check=True)
+        prepared = subprocess.run([*harness, "--seeds", str(seeds)], env=environment, capture_output=True, text=True)
+        if prepared.returncode:
+            return Outcome(target, 0, 0, 1, prepared.stderr)
         options = {
             "max_total_time": seconds,
             "rss_limit_mb": MOST_MEMORY,
@@ -54,12 +56,15 @@ def fuzz(target: str, seconds: int, keep: Path | None) -> Outcome:
         }
         told = [f"-{name}={value}" for name, value in options.items()]
         folders = [str(folder) for folder in (work, seeds, corpus) if folder.is_dir()]
-        done = subprocess.run([*harness, *told, *folders], env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            [*harness, *told, *folders], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
     found = len(set(FINDINGS.glob(f"{target}-*")) - before)
-    inputs = re.search(r"number_of_executed_units: (\d+)", done.stderr)
-    branches = re.findall(r"\bcov: (\d+)", done.stderr)
-    failed = found or (1 if done.returncode else 0)
-    return Outcome(target, int(inputs[1]) if inputs else 0, max(map(int, branches), default=0), failed, done.stderr)
+    inputs = re.search(r"number_of_executed_units: (\d+)", done.stdout)
+    branches = re.findall(r"\bcov: (\d+)", done.stdout)
+    log = f"{done.stdout}\nexit code {done.returncode}"
+    failed = found or int(done.returncode != 0)
+    return Outcome(target, int(inputs[1]) if inputs else 0, max(map(int, branches), default=0), failed, log)
 
 
 def main() -> int:

@@ -131,7 +131,9 @@ def read_frame(path: str | Path) -> pd.DataFrame:
         raise ValueError(f"{file} is empty; give a table with a line of column names.") from None
     except UnicodeDecodeError:
         raise ValueError(f"{file} cannot be read: it is not UTF-8 text; save it as UTF-8.") from None
-    except (ValueError, OSError) as error:
+    except ImportError:
+        raise
+    except Exception as error:  # a damaged file fails in many ways
         reason = " ".join(str(error).split())[:200].rstrip(".")
         raise ValueError(f"{file} cannot be read as a {suffix} table ({reason}); save it again.") from error
 

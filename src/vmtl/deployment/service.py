@@ -137,6 +137,8 @@ def read_rows(rows: list[Any] | dict[str, list[Any]], columns: Sequence[str], ma
         return pd.DataFrame(rows)
     for number, row in enumerate(rows, start=1):
         _check_row(row, number, columns)
+        if type(row) is not type(rows[0]):
+            raise ValueError(f"Row {number} is written unlike row 1; write all rows as objects, or all as lists.")
     names = {} if isinstance(rows[0], dict) else {"columns": list(columns)}
     return pd.DataFrame(rows, **names)
 

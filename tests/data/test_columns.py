@@ -16,6 +16,7 @@ from vmtl.data.columns import (
     first_odd,
     looks_like_identifier,
     numbers_the_rows,
+    odd_cells,
     slips,
 )
 
@@ -48,6 +49,31 @@ def test_time_spans_are_refused() -> None:
 def test_dates_are_days_and_gaps_are_nan() -> None:
     days = as_numbers(pd.Series(["1970-01-02", None, "1970-01-01T12:00"]), "date")
     np.testing.assert_allclose(days, [1.0, np.nan, 0.5])
+
+
+@pytest.mark.skipif(pd.__version__ < "3", reason="pandas 2 has dates in nanoseconds only and refuses others")
+@pytest.mark.parametrize(
+    "values", [["9999-12-31", "0001-01-01"], [datetime.date(9999, 12, 31), datetime.date(1, 1, 1)]]
+)
+def test_dates_that_nanoseconds_cannot_hold_are_days_too(values: list[object]) -> None:
+    """Tables write 9999-12-31 for "never"."""
+    np.testing.assert_array_equal(as_numbers(pd.Series(values), "date"), [2932896.0, -719162.0])
+
+
+@pytest.mark.parametrize("values", [[10**400, 1], ["9" * 400, "1"]])
+def test_a_whole_number_of_400_digits_is_infinite(values: list[object]) -> None:
+    column = pd.Series(values, name="age", dtype=object)
+    with pytest.raises(ValueError, match=r"column 'age'|Column 'age' holds an infinite value"):
+        as_numbers(column, "number")
+    assert len(odd_cells(pd.concat([column, pd.Series(["old"])]))) == 1
+
+
+@pytest.mark.parametrize("cell", [np.array([1, 2]), [1], {"a": 1}])
+def test_lists_in_cells_are_refused(cell: object) -> None:
+    with pytest.raises(
+        ValueError, match=r"^Column 'ward' holds a \w+ in a cell; make a column of each of its values\.$"
+    ):
+        as_levels(pd.Series([cell, None], name="ward", dtype=object))
 
 
 def test_a_number_that_turned_into_text_is_named_with_its_row() -> None:

@@ -132,6 +132,20 @@ def test_few_slips_in_a_target_of_numbers_are_refused_unless_classes_are_wanted(
     assert read_table(tmp_path / "t.csv").n_classes == 4  # text that happens to hold numbers
 
 
+@pytest.mark.parametrize("error", [NotImplementedError("Integers"), KeyError("y"), TypeError("t")])
+def test_whatever_a_damaged_file_raises_is_explained(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: object) -> None:
+        raise error
+
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(pd, "read_parquet", fail)
+    (tmp_path / "p.parquet").touch()
+    with pytest.raises(ValueError, match=r"cannot be read as a \.parquet table \(.*\); save it again\.$"):
+        read_table(tmp_path / "p.parquet")
+
+
 def test_bad_tables_are_explained(tmp_path: Path) -> None:
     patients().to_csv(tmp_path / "p.csv", index=False)
     said = r"no column 'site'\. Its columns: 'domain', 'age', .* Choose one with the argument task\."
@@ -146,6 +160,12 @@ def test_bad_tables_are_explained(tmp_path: Path) -> None:
         read_table(tmp_path / "p.csv", kind="regression")
     with pytest.raises(ValueError, match="choose one of auto"):
         read_table(tmp_path / "p.csv", kind="ranking")
+    (tmp_path / "header.csv").write_text("domain,label,age\n")
+    with pytest.raises(ValueError, match=r"header\.csv has no rows; give at least one per task\."):
+        read_table(tmp_path / "header.csv")
+    (tmp_path / "large.csv").write_text("domain,label,age\na,1e300,1\na,0.5,2\n")
+    with pytest.raises(ValueError, match=r"'label' holds numbers beyond 3\.4e38; divide them all by one number\."):
+        read_table(tmp_path / "large.csv")
     with pytest.raises(FileNotFoundError, match="no file"):
         read_table(tmp_path / "q.csv")
     (tmp_path / "p.xlsx").touch()

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from vmtl._utils.missing_extra import require
 from vmtl.cli._support.console import note
 from vmtl.cli._support.options import Debug, ModelFile, Quiet, UnknownTask
 
@@ -35,6 +36,7 @@ def serve(
     `"coverage": 0.9` adds intervals or sets of classes, `"uncertainty": true` where the uncertainty comes from.
     There is neither a password nor encryption: put a proxy that has both in front of what others can reach.
     """
+    require("serve", "Serving", "starlette", "uvicorn")
     import torch
 
     from vmtl.cli._support.loading import load_model
@@ -43,10 +45,8 @@ def serve(
     torch.set_num_threads(1)  # small requests gain nothing from more, and threads do not survive a fork
     limits = Limits(rows=max_rows, bytes=max_bytes, waiting=max_waiting, seconds=timeout)
     app = make_app(load_model(model, unknown_task), limits=limits)
-    try:
-        from vmtl.serving import server
-    except ImportError as error:
-        raise ImportError('Serving needs uvicorn; run pip install "vmtl[serve]".') from error
+    from vmtl.serving import server
+
     listener = server.listen(host, port)
     note(f"{model} at {server.address(listener)}, ended by Ctrl-C.", quiet)
     server.serve(app, listener, workers, lambda sentence: note(sentence, quiet))

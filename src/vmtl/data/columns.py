@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import math
 import numbers
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -57,9 +58,14 @@ def as_numbers(column: pd.Series, kind: str, source: object = None) -> Array:
             moments = pd.to_datetime(column, utc=True, format="ISO8601")
         except (ValueError, TypeError) as error:
             raise ValueError(_changed_kind(column, kind, source)) from error
-        return np.asarray((moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / _SECONDS_PER_DAY)
+        if moments.dt.unit != "ns":  # nanoseconds end in 2262, and 9999-12-31 is a usual "never"
+            moments = moments.dt.as_unit("us")
+        start = pd.Timestamp(0, tz="UTC").as_unit(moments.dt.unit)
+        return np.asarray((moments - start).dt.total_seconds() / _SECONDS_PER_DAY)
     try:
         values = np.asarray(pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan))
+    except OverflowError:  # a whole number of more than 308 digits
+        values = np.full(len(column), np.inf)
     except (ValueError, TypeError) as error:
         raise ValueError(_changed_kind(column, kind, source)) from error
     if np.isinf(values).any():
@@ -80,7 +86,13 @@ def _changed_kind(column: pd.Series, kind: str, source: object) -> str:
 
 def as_levels(column: pd.Series) -> Array:
     """(n,) levels as str; a gap is the level ``(missing)``, and 1, 1.0 and "1" are one level."""
-    return np.array([_level(value) for value in column.astype(object)], dtype=object)
+    values = column.astype(object)
+    nested = next((value for value in values if isinstance(value, np.ndarray | list | dict)), None)
+    if nested is not None:
+        raise ValueError(
+            f"Column {column.name!r} holds a {type(nested).__name__} in a cell; make a column of each of its values."
+        )
+    return np.array([_level(value) for value in values], dtype=object)
 
 
 def odd_cells(column: pd.Series, kind: str = "number") -> Array:
@@ -91,8 +103,21 @@ def odd_cells(column: pd.Series, kind: str = "number") -> Array:
     if kind == "date":
         read = pd.to_datetime(cells, utc=True, format="ISO8601", errors="coerce")
     else:
-        read = pd.to_numeric(cells, errors="coerce")
+        try:
+            read = pd.to_numeric(cells, errors="coerce")
+        except OverflowError:  # a whole number of more than 308 digits
+            read = cells.map(_as_float)
     return np.flatnonzero(read.isna() & column.notna())
+
+
+def _as_float(cell: Any) -> float:
+    """A cell as a number; NaN if it is none."""
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf
+    except (ValueError, TypeError):
+        return math.nan
 
 
 def first_odd(column: pd.Series, kind: str = "number") -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from vmtl._utils.messages import counted
 from vmtl._utils.missing_columns import check_columns
+from vmtl._utils.missing_extra import require
 from vmtl._utils.types import Array
 from vmtl.data.columns import as_levels, first_odd, slips
 from vmtl.data.problem import Problem
@@ -59,6 +60,8 @@ def read_table(
         return load_npz(file, task=task, target=_target_array(file, task, target), kind=kind, name=name)
     table = read_frame(file)
     X = _feature_columns(file, table, task, target, drop, groups)
+    if not len(X):
+        raise ValueError(f"{file} has no rows; give at least one per task.")
     group = table[groups] if groups else None
     return _problem_of_columns(name or file.stem, X, table[task], table[target], kind, group)
 
@@ -122,15 +125,16 @@ def read_frame(path: str | Path) -> pd.DataFrame:
     try:
         if suffix in (".csv", ".tsv"):
             return _read_text(file)
+        require("tables", f"Reading {suffix} files", "pyarrow")
         return pd.read_parquet(file) if suffix == ".parquet" else pd.read_feather(file)
-    except ImportError as error:
-        raise ImportError('Parquet and Feather need pyarrow; run pip install "vmtl[tables]".') from error
     except pd.errors.EmptyDataError:
         raise ValueError(f"{file} is empty; give a table with a line of column names.") from None
     except UnicodeDecodeError:
         raise ValueError(f"{file} cannot be read: it is not UTF-8 text; save it as UTF-8.") from None
-    except (ValueError, OSError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
+    except ImportError:
+        raise
+    except Exception as error:  # a damaged file fails in many ways
+        reason = " ".join(str(error).split())[:200].rstrip(".")
         raise ValueError(f"{file} cannot be read as a {suffix} table ({reason}); save it again.") from error
 
 
@@ -175,6 +179,8 @@ def _encode_target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...]
             raise ValueError(f"Target {column.name!r} holds an infinite value; replace or remove it.")
         names_classes = len(np.unique(values)) <= MOST_CLASSES and bool((values == np.round(values)).all())
         if kind == "regression" or (kind == "auto" and not names_classes):
+            if np.abs(values).max(initial=0.0) > np.finfo(np.float32).max:
+                raise ValueError(f"Target {column.name!r} holds numbers beyond 3.4e38; divide them all by one number.")
             return values.astype(np.float32), None
         levels, index = np.unique(values, return_inverse=True)
         return index.astype(np.int64), tuple(as_levels(_series(levels)).tolist())

@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from vmtl import __version__
 from vmtl._utils.atomic_files import write_atomically
 from vmtl._utils.messages import quoted
+from vmtl._utils.missing_extra import require
 from vmtl._utils.types import Array
 from vmtl.serving.facts import as_given, describe
 from vmtl.serving.prediction_module import PredictionModule, double_predictor
@@ -77,12 +78,10 @@ def _check_columns(model: MultiTaskClassifier | MultiTaskRegressor) -> None:
 
 
 def _import_onnx() -> tuple[Any, Any]:
-    try:
-        import onnx
-        import onnxruntime
-        import onnxscript  # noqa: F401  torch exports by it
-    except ImportError as error:
-        raise ImportError(f'Export needs {error.name}; run pip install "vmtl[onnx]".') from error
+    require("onnx", "Export", "onnx", "onnxruntime", "onnxscript")  # torch exports by onnxscript
+    import onnx
+    import onnxruntime
+
     return onnx, onnxruntime
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
@@ -12,11 +12,6 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 from peer_suite.peer import Peer, Prediction, Shape, frequencies, loss
 from peer_suite.sets import Rows
 
-N_TREES = 300
-SETTINGS = tuple(
-    {"task": task, "min_samples_leaf": leaf} for task in ("dummies", "target mean") for leaf in (1, 2, 5, 10)
-)
-
 
 class Forest(Peer):
     """Encoding of the task and size of leaves are chosen on out-of-bag rows."""
@@ -24,29 +19,35 @@ class Forest(Peer):
     key = "forest"
     title = "random forest"
     short = "forest"
+    n_trees: ClassVar[int] = 300
+    settings: ClassVar[tuple[dict[str, Any], ...]] = tuple(
+        {"task": task, "min_samples_leaf": leaf} for task in ("dummies", "target mean") for leaf in (1, 2, 5, 10)
+    )
 
     def fit_predict(self, train: Rows, test: Rows, shape: Shape, seed: int) -> Prediction:
-        fitted = [self._fit(train, shape, setting, seed) for setting in SETTINGS]
+        fitted = [self._fit(train, shape, setting, seed) for setting in self.settings]
         losses = [loss(self._out_of_bag(model, train, shape), train.y, shape).mean() for _, model in fitted]
         best = int(np.argmin(losses))
         encoder, model = fitted[best]
         X = encoder.transform(_columns(test))
         if shape.is_classification:
-            return Prediction(p=_smooth(model.predict_proba(X), N_TREES, train, shape), chosen=SETTINGS[best])
+            return Prediction(p=_smooth(model.predict_proba(X), self.n_trees, train, shape), chosen=self.settings[best])
         std = np.full(len(test), np.sqrt(losses[best]))
-        return Prediction(mean=model.predict(X), std=std, chosen=SETTINGS[best])
+        return Prediction(mean=model.predict(X), std=std, chosen=self.settings[best])
 
     def _fit(self, train: Rows, shape: Shape, setting: dict[str, Any], seed: int) -> tuple[Any, Any]:
         encoder = _encoder(train, setting["task"], shape, seed)
         kind = RandomForestClassifier if shape.is_classification else RandomForestRegressor
         features = "sqrt" if shape.is_classification else 1 / 3
         leaf = setting["min_samples_leaf"]
-        model = kind(N_TREES, min_samples_leaf=leaf, max_features=features, oob_score=True, n_jobs=1, random_state=seed)
+        model = kind(
+            self.n_trees, min_samples_leaf=leaf, max_features=features, oob_score=True, n_jobs=1, random_state=seed
+        )
         return encoder, model.fit(encoder.fit_transform(_columns(train), train.y), train.y)
 
     def _out_of_bag(self, model: Any, train: Rows, shape: Shape) -> np.ndarray:
         if shape.is_classification:
-            return _smooth(np.nan_to_num(model.oob_decision_function_), N_TREES / np.e, train, shape)
+            return _smooth(np.nan_to_num(model.oob_decision_function_), self.n_trees / np.e, train, shape)
         return model.oob_prediction_
 
 

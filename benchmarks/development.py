@@ -68,10 +68,10 @@ def _print(table, given: argparse.Namespace) -> None:  # type: ignore[no-untyped
 
 def _chosen(given: argparse.Namespace) -> list[DevelopmentSet]:
     known = development_sets(given.half)
-    for name in given.sets or ():
-        if name not in known:
-            raise SystemExit(f"There is no set {name!r}; choose among {', '.join(known)}.")
-    chosen = [known[name] for name in given.sets] if given.sets else list(known.values())
+    for part in given.sets or ():
+        if not any(part in name for name in known):
+            raise SystemExit(f"There is no set {part!r}; choose among {', '.join(known)}.")
+    chosen = [one for name, one in known.items() if not given.sets or any(part in name for part in given.sets)]
     return [one for one in chosen if not given.only or one.group in given.only]
 
 
@@ -85,7 +85,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--label", type=names, default=[], help="the name of the vmtl that Python imports; to show: names"
     )
     parser.add_argument("--compare", nargs=2, metavar="LABEL", help="two labels side by side; runs nothing")
-    parser.add_argument("--sets", type=names, help="only these sets, separated by commas")
+    parser.add_argument("--sets", type=names, help="only sets with one of these in their names, separated by commas")
     parser.add_argument("--only", type=names, help=f"only these groups of {', '.join(GROUPS)}")
     parser.add_argument("--splits", type=int, default=1, help="number of splits of every set")
     parser.add_argument(

@@ -49,7 +49,7 @@ def _texts() -> list[DevelopmentSet]:
     return [
         *(_per_task(f"{name} {n}", "text", partial(_texts_of, name), n) for name in rows for n in rows[name]),
         *(
-            _per_class(f"simulated text {c} classes, {n} rows", "text", partial(_simulated, "texts", c), n)
+            _per_class(f"simulated text {c}x{n}", "text", partial(_simulated, "texts", c), n)
             for c, n in ((2, 10), (5, 5), (30, 2), (100, 2))
         ),
     ]
@@ -63,7 +63,7 @@ def _embeddings() -> list[DevelopmentSet]:
     ]
     simulated = ((2, 5), (5, 3), (10, 10), (30, 2), (30, 4), (100, 2))
     return found + [
-        _per_class(f"simulated embedding {c} classes, {n} rows", "embeddings", partial(_simulated, "embeddings", c), n)
+        _per_class(f"simulated embedding {c}x{n}", "embeddings", partial(_simulated, "embeddings", c), n)
         for c, n in simulated
     ]
 
@@ -84,13 +84,13 @@ def _pixels() -> list[DevelopmentSet]:
 
 def _special() -> list[DevelopmentSet]:
     lacking = [
-        DevelopmentSet(f"class missing, tilted digits {n} {part}", "special", partial(_lacking, _tilted, n), True)
+        DevelopmentSet(f"missing class tilted digits {n} {part}", "special", partial(_lacking, _tilted, n), True)
         for n, parts in ((3, "ab"), (4, "abcd"), (10, "ab"))
         for part in parts
     ]
     lacking.append(
         DevelopmentSet(
-            "class missing, office efficientnet 3",
+            "missing class efficientnet 3",
             "special",
             partial(_lacking, partial(_file, "office_caltech_effnetlite0"), 3),
             True,

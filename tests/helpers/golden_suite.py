@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from vmtl.bench.run.records import Record
-from vmtl.bench.run.suite import Suite, load_suites
+from benchmarks.paper.run.records import Record
+from benchmarks.paper.run.suite import Suite, load_suites
 
 SUITE = """
 title = "Golden"

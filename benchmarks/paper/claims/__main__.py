@@ -23,7 +23,7 @@ from benchmarks.paper.claims.claim_verdicts import Finding, Place, deciding, jud
 from benchmarks.paper.run.records import load_records
 from benchmarks.paper.run.suite import PaperRow, load_suites
 from vmtl.evaluation.intervals import Interval
-from vmtl.methods import METHODS
+from vmtl.paper.methods import METHODS
 
 RECORDS = ROOT / "benchmarks" / "paper" / "records"
 PAGE = DOCS / "claims.md"

@@ -18,7 +18,7 @@ from benchmarks.paper.run.measures import MEASURES
 from benchmarks.paper.run.selection_rules import get_rule
 from vmtl._utils.json_values import Document
 from vmtl.evaluation.references import REFERENCES
-from vmtl.methods import METHODS, get_method
+from vmtl.paper.methods import METHODS, get_method
 
 #: The suites that are part of the repository.
 SUITES = Path(__file__).parents[1] / "suites"

@@ -97,15 +97,15 @@ RECORDS := --out benchmarks/paper/records
 RUN := $(BIN)/python -m benchmarks.paper run --workers 2 $(RECORDS)
 
 results: .venv/.tested
-	$(RUN) benchmarks/paper/suites/results.toml
+	$(RUN) results
 	$(MAKE) results-pages
 
 results-full: .venv/.tested
-	$(RUN) benchmarks/paper/suites/results.toml benchmarks/paper/suites/full_length.toml
+	$(RUN) results full_length
 	$(MAKE) results-pages
 
 results-pages: .venv/.tested
-	$(BIN)/python -m benchmarks.paper show benchmarks/paper/suites/results.toml benchmarks/paper/suites/full_length.toml $(RECORDS) --results-md RESULTS.md \
+	$(BIN)/python -m benchmarks.paper show results full_length $(RECORDS) --results-md RESULTS.md \
 		--figures docs/images/results > /dev/null
 	$(BIN)/python -m benchmarks.peers --half test --show --markdown
 	$(BIN)/python -m benchmarks.paper.claims --write

@@ -10,8 +10,8 @@ from benchmarks.text_table import Table
 
 
 def comparison_table(settings: Sequence[Setting]) -> Table:
-    """One line per setting: the best linear row, the best on VMTL's features, and VMTL's default."""
-    columns = ("set, training rows", "best of three", "same on our features", "VMTL default", "gain", "NLL")
+    """One line per setting: the best linear row, the best on the default's features, and the default."""
+    columns = ("set, training rows", "best of three", "same on the default's features", "default", "gain", "NLL")
     return Table("The default beside linear models", columns, tuple(_line(setting) for setting in settings))
 
 

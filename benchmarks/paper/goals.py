@@ -10,10 +10,10 @@ import numpy as np
 
 from benchmarks.paper.results.main_table import hurt_tasks
 from benchmarks.paper.results.statistics import paired
-from benchmarks.paper.results.table_rows import LOWER_IS_BETTER, TableRow, best_row, collect_rows, settings_of
+from benchmarks.paper.results.table_rows import TableRow, best_row, collect_rows, settings_of
+from benchmarks.paper.run.job import DEFAULT
 from benchmarks.paper.run.records import Record
 from benchmarks.paper.run.suite import Suite
-from vmtl.evaluation.intervals import of_mean
 
 #: Training rows up to which the time of a default fit has a goal.
 SMALL_FIT_ROWS = 500
@@ -32,7 +32,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Setting:
-    """One data set at one fraction: VMTL's default row and the rows that it is compared with."""
+    """One data set at one fraction: the row of the default and the rows that it is compared with."""
 
     data: str
     fraction: float
@@ -40,10 +40,9 @@ class Setting:
     ours: TableRow
     references: list[TableRow]
     controls: list[TableRow]
-    rivals: list[TableRow]
 
     def gain(self, others: Sequence[TableRow], metric: str | None = None) -> float | None:
-        """VMTL minus the best of ``others``, positive is better; in regression percent of their error."""
+        """The default minus the best of ``others``, positive is better; in regression percent of their error."""
         metric = metric or self.metric
         rival = best_row(others, metric)
         if rival is None or not self.ours.values(metric):
@@ -55,14 +54,14 @@ class Setting:
 
 
 def find_settings(suites: Sequence[Suite], records: Mapping[str, Record]) -> list[Setting]:
-    """The settings of all "methods" suites for which VMTL's default has been run."""
+    """The settings of all "methods" suites for which the default has been run."""
     settings = []
     for suite in suites:
         rows = collect_rows(suite, records)
         for data, split, fraction in settings_of(rows) if suite.layout == "methods" else ():
             own = [row for row in rows if (row.key.data, row.key.split, row.key.fraction) == (data, split, fraction)]
             linear = [row for row in own if row.key.is_reference]
-            ours = next((r for r in own if r.key.method == "vmtl" and r.key.preset == "default" and r.runs), None)
+            ours = next((r for r in own if r.key.method == DEFAULT and not r.key.variant and r.runs), None)
             if ours is not None:
                 settings.append(
                     Setting(
@@ -72,7 +71,6 @@ def find_settings(suites: Sequence[Suite], records: Mapping[str, Record]) -> lis
                         ours,
                         [row for row in linear if row.key.variant == "C by CV"],
                         [row for row in linear if "features" in row.key.variant],
-                        [r for r in own if not r.key.is_reference and r.key.method != "vmtl" and r.runs],
                     )
                 )
     return settings
@@ -102,13 +100,12 @@ def measure_goals(suites: Sequence[Suite], records: Mapping[str, Record]) -> lis
         ),
         _goal("worst set", gains, ">= -0.1 points", min, lambda v: v >= -0.1),
         _goal(
-            "accuracy over the best linear row on VMTL's features",
+            "accuracy over the best linear row on the default's features",
             control,
             ">= +0.5 points",
             np.mean,
             lambda v: v >= 0.5,
         ),
-        *_rival_goals(settings),
         *_likelihood_goals(settings),
         _transfer_goal(settings),
         _goal("RMSE under the best linear row, mean over sets", errors, ">= 2 %", np.mean, lambda v: v >= 2),
@@ -132,41 +129,8 @@ def _goal(
     return Goal(what, goal, value, good(value), ", ".join(f"{name} {v:{form}}" for name, v in values.items()))
 
 
-def _rival_goals(settings: Sequence[Setting]) -> list[Goal]:
-    """VMTL against each other method at the smallest fraction of every set, paired over splits."""
-    goals = []
-    least = {name: min(s.fraction for s in settings if s.data == name) for name in {s.data for s in settings}}
-    for kind, unit in (("accuracy", 100.0), ("rmse", 1.0)):
-        gains: dict[str, list[float]] = {}
-        for setting in (s for s in settings if s.metric == kind and s.fraction == least[s.data]):
-            scale = unit if kind == "accuracy" else 100 / setting.ours.interval(kind).value
-            for row in setting.rivals:
-                a, b = setting.ours.values(kind), row.values(kind)
-                sign = -1 if kind in LOWER_IS_BETTER else 1
-                gains.setdefault(row.key.method, []).extend(sign * scale * (a[k] - b[k]) for k in a if k in b)
-        means = {method: float(np.mean(values)) for method, values in gains.items() if values}
-        words = "points" if kind == "accuracy" else "% of VMTL's RMSE"
-        goals.append(
-            _goal(
-                f"least lead over another method at the smallest fraction, {words}", means, "> 0", min, lambda v: v > 0
-            )
-        )
-        if kind == "accuracy":
-            over_bmtl = of_mean(gains.get("bmtl", []))
-            low = None if math.isnan(over_bmtl.low) else over_bmtl.low
-            goals.append(
-                Goal(
-                    "lead over BMTL, lower end of the paired 95 % interval",
-                    "> 0",
-                    low,
-                    None if low is None else low > 0,
-                )
-            )
-    return goals
-
-
 def _likelihood_goals(settings: Sequence[Setting]) -> list[Goal]:
-    """How often VMTL's test NLL is better than the best linear row's, and the mean calibration error."""
+    """How often the default's test NLL is better than the best linear row's, and the mean calibration error."""
     gains = [gain for s in settings if (gain := s.gain(s.references, "nll")) is not None]
     share = 100 * sum(gain > 0 for gain in gains) / len(gains) if gains else None
     errors = set_means(settings, lambda s: s.ours.interval("ece").value if s.ours.values("ece") else None)

@@ -3,8 +3,8 @@
     python -m benchmarks.relatedness --data DIR [--seeds 5] [--only NAME] [--json] [--write]
 
 Every set has tasks whose relations are known, fresh splits and a seed each. ``alpha`` is compared with the truth, and
-predictions with those of even weights (``mixing="mean"``) and of positions that know the truth. ``--json`` prints rows
-of ``name``, ``value``, ``goal``, ``pass``; ``--write`` puts the table into docs/relatedness.md.
+predictions with those of ``relatedness="even"`` and of positions that know the truth. ``--json`` prints rows of
+``name``, ``value``, ``goal``, ``pass``; ``--write`` puts the table into docs/relatedness.md.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from benchmarks.relatedness.known_structures import (
 )
 from benchmarks.text_table import Table, to_markdown
 from vmtl import MultiTaskClassifier
-from vmtl.inference.structure import structure_posterior
-from vmtl.inference.structure.positions.task_positions import TaskPositions
+from vmtl.gp import fit as gp_fit
+from vmtl.gp.positions.task_positions import TaskPositions
 
 Array = np.ndarray
 
@@ -81,14 +81,14 @@ def fit_and_compare(tasks: Tasks, seed: int) -> Outcome:
     test &= np.random.default_rng(seed).random(len(test)) < TEST_ROWS * len(tasks.related) / max(1, test.sum())
 
     def predict(known: bool = False, **options: str) -> tuple[MultiTaskClassifier, Array]:
-        truth = patch.object(structure_posterior, "infer_positions", lambda rows, seed: known_positions(tasks.related))
+        truth = patch.object(gp_fit, "infer_positions", lambda rows, seed: known_positions(tasks.related))
         with truth if known else nullcontext():
             model = MultiTaskClassifier(random_state=seed, **options)
             model.fit(tasks.x[tasks.train], tasks.y[tasks.train], tasks=tasks.task[tasks.train])
         return model, model.predict_proba(tasks.x[test], tasks=tasks.task[test])
 
     model, p = predict()
-    _, even = predict(mixing="mean")
+    _, even = predict(relatedness="even")
     told, known = predict(known=True) if tasks.related.any() else (model, p)
     label = np.searchsorted(model.classes_, tasks.y[test])
 

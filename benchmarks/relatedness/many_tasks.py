@@ -2,8 +2,8 @@
 
     python -m benchmarks.relatedness.many_tasks [--draws 2] [--write]
 
-Predictions of the default are compared with those of even weights (``mixing="mean"``) on other rows of the same tasks.
-``--write`` puts the table into docs/relatedness.md.
+Predictions of the default are compared with those of ``relatedness="even"`` on other rows of the same tasks. ``--write``
+puts the table into docs/relatedness.md.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def compare(world: World, seed: int) -> np.ndarray:
     x, y, task = world.draw(seed)
     train = np.arange(len(y)) % (TRAIN_ROWS + TEST_ROWS) < TRAIN_ROWS
     scores: list[float] = []
-    for options in ({"mixing": "mean"}, {}):
-        model = MultiTaskClassifier(random_state=seed, **options).fit(x[train], y[train], tasks=task[train])
+    for relatedness in ("even", "learned"):
+        model = MultiTaskClassifier(relatedness, random_state=seed).fit(x[train], y[train], tasks=task[train])
         p = model.predict_proba(x[~train], tasks=task[~train])[:, 1]
         scores += [float(roc_auc_score(y[~train], p)), float(log_loss(y[~train], p))]
     return np.array([*scores, model.positions_.shape[1]])

@@ -59,14 +59,14 @@ def training(bench: Bench) -> list[Row]:
 def prediction(bench: Bench) -> list[Row]:
     import numpy as np
 
-    from vmtl import MultiTaskClassifier
+    from vmtl import VMTLClassifier
 
     rows = class_rows()
     x, y, task = (value.numpy() for value in (rows.x, rows.y, rows.task))
     pick = np.random.default_rng(0).integers(0, len(x), 1000)
 
     def predict(method: str, mode: str) -> Callable[[], Any]:
-        model = MultiTaskClassifier(method, "paper", max_steps=1, predictive=mode, random_state=0)
+        model = VMTLClassifier(method, "paper", max_steps=1, predictive=mode, random_state=0)
         model.fit(x, y, tasks=task)
         return lambda: model.predict_proba(x[pick], tasks=task[pick])
 
@@ -101,7 +101,7 @@ def default_fit(bench: Bench) -> list[Row]:
     from vmtl.data.splits import document_split
     from vmtl.datasets import load_npz
 
-    name, entry = "default preset, fit on Office-Caltech 5 %", DATASETS["office-caltech"]
+    name, entry = "default fit, Office-Caltech 5 %", DATASETS["office-caltech"]
     folder = Path(os.environ["VMTL_DATA"]) if "VMTL_DATA" in os.environ else None
     file, documents = find_file(entry, folder), find_documents(entry, folder, None)
     if file is None or documents is None:
@@ -139,12 +139,12 @@ def peak() -> float:
 
 
 def fit_memory(bench: Bench) -> list[Row]:
-    from vmtl import MultiTaskClassifier
+    from vmtl import VMTLClassifier
 
     rows = class_rows()
     x, y, task = (value.numpy() for value in (rows.x, rows.y, rows.task))
     before = resident()
-    MultiTaskClassifier("vmtl", "paper", max_steps=4, random_state=0).fit(x, y, tasks=task)
+    VMTLClassifier("vmtl", "paper", max_steps=4, random_state=0).fit(x, y, tasks=task)
     return [Row("peak memory of a fit at Office-Home size, above the data", (peak() - before) / 2**20, 600, "MB")]
 
 

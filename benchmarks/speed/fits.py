@@ -47,24 +47,20 @@ def forest_program(n_rows: int, n_tasks: int) -> Callable[[], Any]:
 def likelihood_lost(n_rows: int, n_tasks: int, threads: int, n_new: int = 5_000) -> float:
     """By which part the mean log loss of new rows is larger than that of the exact fit.
 
-    The exact fit looks at all rows for structure and scales, and averages their solutions; the other looks at as many
-    as a large table has looked at, and solves without a table of all pairs.
+    The exact fit searches hyperparameters on all rows; the other on as many as of a large table, and solves without a
+    table of all pairs.
     """
     from sklearn.metrics import log_loss
 
     from vmtl import MultiTaskClassifier
-    from vmtl.inference.exact import weight_prior
-    from vmtl.inference.structure import structure_posterior
+    from vmtl.gp import fit, posterior
 
     X, y, tasks = table(n_rows + n_new, n_tasks)
     seen, new = slice(n_rows), slice(n_rows, None)
     losses = []
-    limits = structure_posterior.TARGET_ROWS, weight_prior.SCALE_ROWS
-    for of_structure, of_scales, of_tables in ((n_rows, n_rows, n_rows), (*limits, 0)):
-        with (
-            patch.object(structure_posterior, "TARGET_ROWS", of_structure),
-            patch.multiple(weight_prior, SCALE_ROWS=of_scales, MAX_DUAL_ROWS=of_tables),
-        ):
+    limits = {"SEARCH_ROWS": fit.SEARCH_ROWS, "SEARCH_CELLS": fit.SEARCH_CELLS}
+    for searched, gram_rows in (({"SEARCH_ROWS": n_rows, "SEARCH_CELLS": np.inf}, n_rows), (limits, 0)):
+        with patch.multiple(fit, **searched), patch.object(posterior, "MAX_GRAM_ROWS", gram_rows):
             model = MultiTaskClassifier(random_state=0, n_threads=threads).fit(X[seen], y[seen], tasks=tasks[seen])
         losses.append(log_loss(y[new], model.predict_proba(X[new], tasks=tasks[new])))
     exact, approximate = losses

@@ -1,4 +1,4 @@
-"""Problems and programs whose time and memory ``speed.py`` measures."""
+"""Problems and programs whose time and memory ``benchmarks.speed`` measures."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ TIED, UNTIED = ablation("same weights for z and w", tie_mixing=True), ablation("
 TEN, ONE = ablation("L = M = 10", n_z=10, n_w=10), ablation("L = M = 1", n_z=1, n_w=1)
 HUNDRED = ablation("L = M = 100", n_z=100, n_w=100)
 LEVELS, HIGHEST = "accuracy under attack, mean over levels", "accuracy at the highest noise level"
-MNIST = {"metric": "nmse", "data": "rotated-mnist", "fraction": 0.1, "split": "random", "preset": "default"}
+MNIST = {"metric": "nmse", "data": "rotated-mnist", "fraction": 0.1, "split": "random"}
 SHARES = {"fractions": (5.0, 60.0), "split": "random"}
 SHUFFLED = "office-caltech-dealt"
 

@@ -42,7 +42,7 @@ def _protocol(rows: Sequence[TableRow]) -> str:
     how_many = f"{len(seeds)} {what}" if len(seeds) != 1 else f"One {what[:-1]}"
     steps = sorted(
         {
-            f"{options.get('preset', 'default')} with max_steps = {options['max_steps']:,}"
+            f"{options.get('preset', 'paper')} with max_steps = {options['max_steps']:,}"
             for row in rows
             for run in row.runs.values()
             for options in run["job"]["candidates"]

@@ -11,12 +11,14 @@ import numpy as np
 from benchmarks.paper.results.headers import header_lines, missing_note
 from benchmarks.paper.results.statistics import Paired, negative_transfer, paired, sampling_half_width
 from benchmarks.paper.results.table_rows import LOWER_IS_BETTER, RowKey, TableRow, best_row, find_paper, settings_of
+from benchmarks.paper.run.job import DEFAULT
 from benchmarks.paper.run.suite import PaperRow, Suite
 from benchmarks.text_table import PERCENT, Table, number, signed, with_interval
 
 #: Tasks that get a column of their own; with more, only the average is shown.
 MOST_TASK_COLUMNS = 10
-OURS = "vmtl"
+#: What other rows are compared with: the first of these that a table has, by the name that a column gives it.
+OURS = {DEFAULT: "the default", "vmtl": "VMTL"}
 Papers = Mapping[RowKey, PaperRow]
 
 
@@ -29,7 +31,7 @@ class Column:
 
 
 def method_tables(suite: Suite, rows: Sequence[TableRow]) -> list[Table]:
-    """Two tables per setting: all methods, and what VMTL gains per task over the best reference row."""
+    """Two tables per setting: all methods, and what ours gains per task over the best reference row."""
     tables = []
     for setting in settings_of(rows):
         of_setting = [row for row in rows if row.key.setting == setting]
@@ -116,7 +118,7 @@ def _mean_columns(metric: str, papers: Papers) -> list[Column]:
 
 
 def _gain_columns(metric: str, ours: TableRow | None) -> list[Column]:
-    """What VMTL gains over the row on the same seeds."""
+    """What ours gains over the row on the same seeds."""
 
     def gain(row: TableRow) -> str:
         pair = compare_with_ours(metric, ours, row)
@@ -131,7 +133,7 @@ def _gain_columns(metric: str, ours: TableRow | None) -> list[Column]:
         pair = compare_with_ours(metric, ours, row)
         return "–" if pair is None else f"{pair.wins} / {pair.ties} / {pair.losses}"
 
-    return [Column("VMTL's gain, paired", gain), Column("won / tied / lost", outcomes)]
+    return [Column(f"gain of {name_of_ours(ours)}, paired", gain), Column("won / tied / lost", outcomes)]
 
 
 def _further_columns(metric: str) -> list[Column]:
@@ -160,19 +162,24 @@ def _split_words(key: RowKey) -> str:
 
 
 def _ours(rows: Sequence[TableRow]) -> TableRow | None:
-    """The first row of VMTL without a variant that has runs."""
-    return next((r for r in rows if r.key.method == OURS and not r.key.variant and r.runs), None)
+    """The row of the default without a variant, or of VMTL where the default has no runs."""
+    own = [r for method in OURS for r in rows if r.key.method == method and not r.key.variant and r.runs]
+    return own[0] if own else None
+
+
+def name_of_ours(ours: TableRow | None) -> str:
+    return OURS[DEFAULT if ours is None else ours.key.method]
 
 
 def compare_with_ours(metric: str, ours: TableRow | None, other: TableRow) -> Paired | None:
-    """VMTL against a row on the same seeds; positive is better for VMTL; None for itself."""
+    """Ours against a row on the same seeds; positive is better for ours; None for itself."""
     if ours is None or other is ours:
         return None
     return paired(ours.values(metric), other.values(metric), metric not in LOWER_IS_BETTER)
 
 
 def _sampling_note(metric: str, row: TableRow | None) -> list[str]:
-    """The interval that the finite test set alone gives VMTL's mean."""
+    """The interval that the finite test set alone gives the mean of ours."""
     if metric != "accuracy" or row is None:
         return []
     widths = []
@@ -182,9 +189,8 @@ def _sampling_note(metric: str, row: TableRow | None) -> list[str]:
             widths.append(sampling_half_width([t["accuracy"] for t in tasks], [t["n_test"] for t in tasks]))
     if not widths:
         return []
-    return [
-        f"The finite test set alone gives VMTL's mean a 95 % interval of ± {100 * float(np.mean(widths)):.1f} points."
-    ]
+    half = 100 * float(np.mean(widths))
+    return [f"The finite test set alone gives the mean of {name_of_ours(row)} a 95 % interval of ± {half:.1f} points."]
 
 
 def _references(rows: Sequence[TableRow]) -> list[TableRow]:
@@ -234,7 +240,7 @@ def _transfer_notes(metric: str, rows: Sequence[TableRow]) -> list[str]:
 
 
 def _gain_table(metric: str, rows: Sequence[TableRow]) -> Table | None:
-    """VMTL's gain per task over the best reference row by mean."""
+    """What ours gains per task over the best reference row by mean."""
     ours, reference = _ours(rows), best_row(_references(rows), metric)
     if ours is None or reference is None:
         return None
@@ -242,5 +248,5 @@ def _gain_table(metric: str, rows: Sequence[TableRow]) -> Table | None:
     if not gains or len(gains) > MOST_TASK_COLUMNS:
         return None
     cells = tuple(signed(float(np.mean(values)), metric) for values in gains.values())
-    title = f"VMTL [{ours.key.preset}] minus the best reference row, {reference.key.label}, per task"
+    title = f"{ours.key.label_and_preset} minus the best reference row, {reference.key.label}, per task"
     return Table(title, tuple(gains), (cells,))

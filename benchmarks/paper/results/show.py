@@ -8,9 +8,10 @@ from types import MappingProxyType
 
 from benchmarks.paper.results.figures import suite_figures
 from benchmarks.paper.results.layouts import suite_tables
-from benchmarks.paper.results.main_table import OURS, compare_with_ours
+from benchmarks.paper.results.main_table import compare_with_ours
 from benchmarks.paper.results.statistics import Paired
 from benchmarks.paper.results.table_rows import TableRow, best_row, collect_rows, settings_of
+from benchmarks.paper.run.job import DEFAULT
 from benchmarks.paper.run.records import Record
 from benchmarks.paper.run.suite import Suite
 from benchmarks.paper.run.watcher import clock
@@ -74,14 +75,14 @@ def _cost_lines(runs: Sequence[Record], command: str) -> list[str]:
         f"Each job had one thread: {clock(seconds)} of wall-clock time in all jobs together, {clock(cpu)} of CPU time, "
         f"{memory}on {'; '.join(machines)}.{busy}",
         f"Versions: {versions}.",
-        "Accuracy and ECE are in percent; differences are in points. VMTL's gain over a row is positive where VMTL is "
-        "better, also where a lower score is better. Linear rows are scikit-learn's logistic regression or ridge. "
+        "Accuracy and ECE are in percent; differences are in points. A gain over a row is positive where that row is "
+        "worse, also where a lower score is better. Linear rows are scikit-learn's logistic regression or ridge. "
         "A difference counts as sure where its paired 95 % interval leaves out 0.",
     ]
 
 
 def _verdict_table(suites: Sequence[Suite], records: Mapping[str, Record]) -> Table:
-    """Per setting: VMTL's default, the best other method, the best linear row, and who is ahead of whom."""
+    """Per setting: the default, the best method of the paper, the best linear row, and who is ahead of whom."""
     body = []
     for suite in suites:
         if suite.layout != "methods":
@@ -92,18 +93,18 @@ def _verdict_table(suites: Sequence[Suite], records: Mapping[str, Record]) -> Ta
             if (line := _verdict(suite.metric, of_setting)) is not None:
                 body.append((f"{setting[0]} {setting[2]:g} % ({setting[1]})", suite.metric, *line))
     columns = (
-        "set", "score", "VMTL, default", "best other method", "VMTL's gain", "best linear row", "VMTL's gain",
-        "best linear row on VMTL's features", "VMTL's gain",
+        "set", "score", "default", "best method of the paper", "gain", "best linear row", "gain",
+        "best linear row on the default's features", "gain",
     )  # fmt: skip
     return Table("Who wins", columns, tuple(body), footnotes=(_tally(body),))
 
 
 def _verdict(metric: str, rows: Sequence[TableRow]) -> list[str] | None:
-    plain = [r for r in rows if r.key.method == OURS and r.key.preset == "default" and not r.key.variant]
-    ours = next((r for r in plain if r.values(metric)), None)
+    own = [r for r in rows if r.key.method == DEFAULT and not r.key.variant]
+    ours = next((r for r in own if r.values(metric)), None)
     if ours is None:
         return None
-    others = [r for r in rows if not r.key.is_reference and r.key.method != OURS]
+    others = [r for r in rows if not r.key.is_reference and r.key.method != DEFAULT]
     linear = [r for r in rows if r.key.is_reference and "features" not in r.key.variant]
     control = [r for r in rows if r.key.is_reference and "features" in r.key.variant]
     cells = [number(ours.interval(metric).value, metric)]
@@ -116,7 +117,7 @@ def _verdict(metric: str, rows: Sequence[TableRow]) -> list[str] | None:
 
 
 def _difference(metric: str, pair: Paired | None) -> str:
-    """The paired difference, positive where VMTL is better, with the words ahead, behind or even."""
+    """The paired difference, positive where the default is better, with the words ahead, behind or even."""
     if pair is None:
         return "–"
     gain = pair.difference.value
@@ -125,14 +126,12 @@ def _difference(metric: str, pair: Paired | None) -> str:
 
 
 def _tally(body: Sequence[Sequence[str]]) -> str:
-    """How often VMTL is surely ahead, even or surely behind, against each kind of rival."""
+    """How often the default is surely ahead, even or surely behind, against each kind of rival."""
     parts = []
-    for name, column in (("the best other method", 4), ("the best linear row", 6), ("the best control row", 8)):
+    for name, column in (("the best method of the paper", 4), ("the best linear row", 6), ("the best control row", 8)):
         cells = [line[column] for line in body if line[column] != "–"]
         counts = [sum(cell.endswith(word) for cell in cells) for word in ("ahead", "even", "behind")]
         parts.append(f"{name}: ahead in {counts[0]}, even in {counts[1]}, behind in {counts[2]}")
     return (
-        "VMTL's default against "
-        + "; ".join(parts)
-        + ". The best row of a group is picked by its mean on the test sets."
+        "The default against " + "; ".join(parts) + ". The best row of a group is picked by its mean on the test sets."
     )

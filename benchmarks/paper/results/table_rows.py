@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from benchmarks.paper.run.job import DEFAULT
 from benchmarks.paper.run.records import Record
 from benchmarks.paper.run.suite import PaperRow, Suite
 from vmtl._utils.json_values import Document
@@ -44,7 +45,8 @@ class RowKey:
     @property
     def label(self) -> str:
         """The method as people write it, with its variant."""
-        name = METHODS[self.method].name if self.method in METHODS else REFERENCES[self.method].name
+        declared = {**METHODS, **REFERENCES}
+        name = "Gaussian process" if self.method == DEFAULT else declared[self.method].name
         return f"{name} ({self.variant})" if self.variant else name
 
 

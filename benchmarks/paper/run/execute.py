@@ -7,20 +7,23 @@ import time
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.paper.run import selection_rules
 from benchmarks.paper.run.data import Prepared, prepare
 from benchmarks.paper.run.host import Meter, describe_host, one_thread, versions
-from benchmarks.paper.run.job import Job, Options
+from benchmarks.paper.run.job import DEFAULT, Job, Options
 from benchmarks.paper.run.measures import MEASURES, class_probabilities
 from benchmarks.paper.run.records import Record
 from vmtl._utils.json_values import JSON, to_json
 from vmtl._utils.types import Array
 from vmtl.data.problem import Problem
 from vmtl.data.subsampling import evenly_spaced
-from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator, MultiTaskRegressor
+from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor, VMTLClassifier, VMTLRegressor
+from vmtl.estimators.base import BaseTaskEstimator
+from vmtl.estimators.classification import BaseTaskClassifier
 from vmtl.estimators.metrics.class_metrics import class_scores, per_task
 from vmtl.estimators.metrics.real_metrics import real_scores
 from vmtl.evaluation.references import REFERENCES, fit_reference
@@ -37,7 +40,7 @@ class TestPrediction:
     p: Array | None
     mean: Array | None
     std: Array | None
-    model: MultiTaskEstimator | None = None
+    model: BaseTaskEstimator | None = None
     chosen: Options | None = None
     seconds_per_step: float | None = None
     fit_seconds: float | None = None
@@ -98,7 +101,7 @@ def fit_and_predict(job: Job, options: Options, train: Problem, test: Problem) -
     if job.method not in REFERENCES:
         return _estimate(job.method, options, train, test, job.seed)
     if options.get("features", "raw") == "encoder":
-        train, test = _encoded(job, str(options.get("preset", "default")), train, test)
+        train, test = _encoded(job, train, test)
     started = time.perf_counter()
     linear = fit_reference(REFERENCES[job.method], train, test, options.get("C"), job.seed)
     seconds = time.perf_counter() - started
@@ -106,36 +109,40 @@ def fit_and_predict(job: Job, options: Options, train: Problem, test: Problem) -
 
 
 def _estimate(method: str, options: Options, train: Problem, test: Problem, seed: int) -> TestPrediction:
-    kind: type[MultiTaskEstimator] = MultiTaskClassifier if train.is_classification else MultiTaskRegressor
-    model = kind(method=method, random_state=seed, n_threads=1, **options)
     steps: list[float] = []
+    watch: Options = {}
+    if method == DEFAULT:
+        kind: Any = MultiTaskClassifier if train.is_classification else MultiTaskRegressor
+    else:
+        kind = VMTLClassifier if train.is_classification else VMTLRegressor
+        options = {"method": method, **options}
+        watch = {"callback": lambda progress: steps.append(time.perf_counter())}
+    model: BaseTaskEstimator = kind(random_state=seed, n_threads=1, **options)
     started = time.perf_counter()
-    model.fit(train.X, train.labels, tasks=train.tasks, callback=lambda progress: steps.append(time.perf_counter()))
+    model.fit(train.X, train.labels, tasks=train.tasks, **watch)
     seconds = time.perf_counter() - started
     per_step = (steps[-1] - steps[0]) / (len(steps) - 1) if len(steps) > 1 else None
-    if isinstance(model, MultiTaskClassifier):
+    if isinstance(model, BaseTaskClassifier):
         p, mean, std = class_probabilities(model, test), None, None
     else:
         p, (mean, std) = None, model.predict(test.X, tasks=test.tasks, return_std=True)
     return TestPrediction(p, mean, std, model, seconds_per_step=per_step, fit_seconds=seconds)
 
 
-#: The last VMTL whose features were asked for, by what it was fitted to: three control rows follow each other.
-_last_encoder: dict[tuple[str, str, int], MultiTaskEstimator] = {}
+#: The last default whose features were asked for, by what it was fitted to: three control rows follow each other.
+_last_encoder: dict[tuple[str, int], BaseTaskEstimator] = {}
 
 
-def _encoded(job: Job, preset: str, train: Problem, test: Problem) -> tuple[Problem, Problem]:
-    """Both sides with VMTL's encoder features, fitted on the training rows, in place of the raw ones."""
+def _encoded(job: Job, train: Problem, test: Problem) -> tuple[Problem, Problem]:
+    """Both sides with the features of the default, fitted on the training rows, in place of the raw ones."""
     rows = sha256(np.ascontiguousarray(train.X).tobytes() + train.y.tobytes() + train.task.tobytes()).hexdigest()
-    key = (preset, rows, job.seed)
+    key = (rows, job.seed)
     if key not in _last_encoder:
-        steps = {"max_steps": SMOKE_STEPS} if job.smoke else {}
-        options, one_row = {"preset": preset, **steps}, train.subset(np.arange(1))
-        model = _estimate("vmtl", options, train, one_row, job.seed).model
+        model = _estimate(DEFAULT, {}, train, train.subset(np.arange(1)), job.seed).model
         assert model is not None
         _last_encoder.clear()
         _last_encoder[key] = model
-    encode = _last_encoder[key].encode
+    encode = _last_encoder[key].transform
     train, test = (replace(side, X=encode(side.X, tasks=side.tasks)) for side in (train, test))
     return train, test
 
@@ -176,7 +183,7 @@ def mean_loss(held: Problem, prediction: TestPrediction) -> float:
     return float(np.square(held.y - prediction.mean).mean())
 
 
-def _prediction_time(model: MultiTaskEstimator, test: Problem) -> float:
+def _prediction_time(model: BaseTaskEstimator, test: Problem) -> float:
     """Seconds per 1,000 test rows, the better of two calls on up to 1,000 rows of all tasks."""
     sample = test.subset(evenly_spaced(test.n_rows, 1000))
     times = []

@@ -11,6 +11,8 @@ from vmtl._utils.json_values import Document
 
 #: Raised when the meaning of a job's fields changes, so that old records are not taken for new ones.
 JOB_VERSION = 1
+#: The method that is no method of the paper: ``MultiTaskClassifier`` or ``MultiTaskRegressor``.
+DEFAULT = "default"
 
 Options = Document
 
@@ -22,7 +24,7 @@ class Job:
     data : name of a set in ``benchmarks.paper.run.data``.
     fraction : percent of the rows for training.
     split : "paper" for its split documents, "random" for a split drawn with ``seed``.
-    method : a method of ``vmtl.METHODS`` or a reference row of ``vmtl.evaluation.references``.
+    method : ``DEFAULT``, a method of ``vmtl.METHODS`` or a reference row of ``vmtl.evaluation.references``.
     candidates : options of the estimator, one dict per candidate between which ``selection`` chooses.
     selection : a rule of ``benchmarks.paper.run.selection_rules``.
     variant : the name under which a table shows these options.
@@ -64,9 +66,9 @@ class Job:
 
     @property
     def preset(self) -> str:
-        """The presets of the candidates, joined."""
-        names = dict.fromkeys(str(options.get("preset", "default")) for options in self.candidates)
-        return " or ".join(names)
+        """The presets of the candidates, joined; the default has none and is its own."""
+        usual = DEFAULT if self.method == DEFAULT else "paper"
+        return " or ".join(dict.fromkeys(str(options.get("preset", usual)) for options in self.candidates))
 
     def __hash__(self) -> int:
         return hash(self.id)

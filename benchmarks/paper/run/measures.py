@@ -11,7 +11,9 @@ from benchmarks.paper.run.attack import attacked, input_gradient
 from vmtl._utils.types import Array
 from vmtl.data.problem import Problem
 from vmtl.data.subsampling import evenly_spaced
-from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator
+from vmtl.estimators import VMTLClassifier
+from vmtl.estimators.base import BaseTaskEstimator
+from vmtl.estimators.classification import BaseTaskClassifier
 from vmtl.estimators.metrics.class_metrics import accuracy
 from vmtl.paper.model import Model
 
@@ -21,7 +23,7 @@ LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)
 CURVE_POINTS = 60
 
 
-def class_probabilities(model: MultiTaskClassifier, test: Problem, X: Array | None = None) -> Array:
+def class_probabilities(model: BaseTaskClassifier, test: Problem, X: Array | None = None) -> Array:
     """(n, C) in the problem's numbering of classes; a class that no training row has gets 0."""
     p = np.zeros((test.n_rows, test.n_classes))
     column = [(test.class_names or ()).index(name) for name in model.classes_]
@@ -29,7 +31,7 @@ def class_probabilities(model: MultiTaskClassifier, test: Problem, X: Array | No
     return p
 
 
-def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
+def _history(model: BaseTaskEstimator, test: Problem) -> dict[str, object]:
     """The loss and its terms, averaged over tasks, at up to ``CURVE_POINTS`` steps: NLL + KL_z + KL_w as they count."""
     history = model.history_
     rows = dict(zip(model.tasks_, model._fitted.model.task_rows.tolist(), strict=True))
@@ -40,17 +42,17 @@ def _history(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
     return {"step": kept.index.tolist(), **{name: kept[name].tolist() for name in ("loss", "nll", "kl_z", "kl_w")}}
 
 
-def _mixing(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
+def _mixing(model: BaseTaskEstimator, test: Problem) -> dict[str, object]:
     """alpha and beta as lists of rows, and the tasks that index them."""
-    has_tables = model.method_.mixes and hasattr(model, "alpha_")  # thousands of tasks have none
-    tables = {"alpha": model.alpha_, "beta": model.beta_} if has_tables else {}
-    return {"tasks": list(model.tasks_), **{name: table.to_numpy().tolist() for name, table in tables.items()}}
+    tables = {name: getattr(model, f"{name}_", None) for name in ("alpha", "beta")}  # not of thousands of tasks
+    shown = {name: table.to_numpy().tolist() for name, table in tables.items() if table is not None}
+    return {"tasks": list(model.tasks_), **shown}
 
 
-def _attack(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
+def _attack(model: BaseTaskEstimator, test: Problem) -> dict[str, object]:
     """Accuracy of every task under the fast gradient sign method at every noise level."""
-    if not isinstance(model, MultiTaskClassifier):
-        raise ValueError("The attack changes the loss of a class; measure it on a classification problem.")
+    if not isinstance(model, VMTLClassifier):
+        raise ValueError("The attack needs a gradient: measure it on a classification problem of the paper's methods.")
     gradient = input_gradient(model, test)
     curves: dict[str, list[float]] = {name: [] for name in test.task_names}
     for level in LEVELS:
@@ -61,18 +63,18 @@ def _attack(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
     return {"levels": list(LEVELS), "accuracy": curves}
 
 
-def _correct(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
+def _correct(model: BaseTaskEstimator, test: Problem) -> dict[str, object]:
     """Which test rows of every task are labelled rightly: one bit a row, in hexadecimal."""
-    if not isinstance(model, MultiTaskClassifier):
+    if not isinstance(model, BaseTaskClassifier):
         raise ValueError("Rows are right or wrong in a classification problem only.")
     right = class_probabilities(model, test).argmax(1) == test.y
     return {name: np.packbits(right[test.task == t]).tobytes().hex() for t, name in enumerate(test.task_names)}
 
 
-def _classifiers(model: MultiTaskEstimator, test: Problem) -> dict[str, object]:
+def _classifiers(model: BaseTaskEstimator, test: Problem) -> dict[str, object]:
     """How different the tasks' classifiers are, and how many test labels change if all tasks have the first one's."""
-    if not isinstance(model, MultiTaskClassifier):
-        raise ValueError("Labels change in a classification problem only.")
+    if not isinstance(model, VMTLClassifier):
+        raise ValueError("Labels change in a classification problem of the paper's methods only.")
     first = replace(test, task=np.zeros_like(test.task))
     labels, of_first = (class_probabilities(model, rows).argmax(1) for rows in (test, first))
     return {"spread": spread_of_classifiers(model._fitted.model), "changed": int(np.sum(labels != of_first))}
@@ -85,7 +87,7 @@ def spread_of_classifiers(model: Model) -> float:
     return float((means - centre).square().mean().sqrt() / centre.square().mean().sqrt())
 
 
-MEASURES: dict[str, Callable[[MultiTaskEstimator, Problem], dict[str, object]]] = {
+MEASURES: dict[str, Callable[[BaseTaskEstimator, Problem], dict[str, object]]] = {
     "history": _history,
     "mixing": _mixing,
     "attack": _attack,

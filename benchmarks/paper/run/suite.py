@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.paper.run.data import get_dataset, missing_data
 from benchmarks.paper.run.execute import SMOKE_STEPS
-from benchmarks.paper.run.job import Job, Options
+from benchmarks.paper.run.job import DEFAULT, Job, Options
 from benchmarks.paper.run.measures import MEASURES
 from benchmarks.paper.run.selection_rules import get_rule
 from vmtl._utils.json_values import Document
@@ -115,9 +115,9 @@ def _jobs(file: Path, run: Document) -> list[Job]:
     rows: list[tuple[str, str, tuple[Options, ...]]] = []
     for method in _methods(run.get("methods", [])):
         for variant, options in run.get("variants", {"": {}}).items():
-            rows.append((method, variant, _candidates(run, options)))
+            rows.append((method, variant, _candidates(run, method, options)))
     for name in run.get("references", ()):
-        rows += reference_rows(name, str(run.get("preset", "default")))
+        rows += reference_rows(name)
     seeds = run.get("seeds", 5)
     return [
         Job(
@@ -138,25 +138,27 @@ def _jobs(file: Path, run: Document) -> list[Job]:
 
 
 def _methods(names: list[str] | str) -> list[str]:
-    """Ids of methods; ``"all"`` is every one there is."""
+    """``DEFAULT`` and ids of methods; ``"all"`` is every method of the paper."""
     if names == "all":
         return list(METHODS)
     for name in names:
-        get_method(name)
+        if name != DEFAULT:
+            get_method(name)
     return list(names)
 
 
-def _candidates(run: Document, options: Options) -> tuple[Options, ...]:
-    common = {"preset": run.get("preset", "default"), **run.get("options", {}), **options}
+def _candidates(run: Document, method: str, options: Options) -> tuple[Options, ...]:
+    preset = {} if method == DEFAULT else {"preset": run.get("preset", "paper")}
+    common = {**preset, **run.get("options", {}), **options}
     return tuple({**common, **candidate} for candidate in run.get("candidates", [{}]))
 
 
-def reference_rows(name: str, preset: str) -> list[tuple[str, str, tuple[Options, ...]]]:
-    """Rows of ``linear`` (C by cross-validation and C = 100) or ``encoder`` (on VMTL's features) references."""
+def reference_rows(name: str) -> list[tuple[str, str, tuple[Options, ...]]]:
+    """Rows of ``linear`` (C by cross-validation and C = 100) or ``encoder`` (on the default's features) references."""
     if name == "linear":
         kinds: list[tuple[str, Options]] = [("C by CV", {}), ("C = 100", {"C": 100.0})]
     elif name == "encoder":
-        kinds = [("C by CV, on VMTL's features", {"features": "encoder", "preset": preset})]
+        kinds = [("C by CV, on the default's features", {"features": "encoder"})]
     else:
         raise ValueError(f"Unknown references {name!r}; choose linear or encoder.")
     return [(method, variant, (options,)) for variant, options in kinds for method in REFERENCES]
@@ -182,7 +184,7 @@ def _shrunk(suite: Suite, most: int, data: Path | None, splits: Path | None) -> 
     small = []
     for index in sorted(spread):
         job = list(rows.values())[index]
-        steps = {} if job.method in REFERENCES else {"max_steps": SMOKE_STEPS}
+        steps = {} if job.method in (DEFAULT, *REFERENCES) else {"max_steps": SMOKE_STEPS}
         candidates = tuple({**_few_draws(options), **steps} for options in job.candidates)
         source = "real" if missing_data(job, data, splits) is None else "stand-in"
         small.append(replace(job, candidates=candidates, smoke=True, source=source))

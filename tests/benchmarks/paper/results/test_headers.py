@@ -15,9 +15,9 @@ def test_missing_jobs_are_counted_and_their_rows_named(suite: Suite) -> None:
     table = suite_tables(suite, {name: record for name, record in invented.items() if name not in dropped})[0]
     note = next(note for note in table.footnotes if "have no record yet" in note)
     assert note.startswith(
-        f"{len(dropped)} jobs of this table have no record yet; there are 0 of 3 runs of BMTL [default]"
+        f"{len(dropped)} jobs of this table have no record yet; there are 0 of 3 runs of BMTL [paper]"
     )
-    assert "; 2 of 3 runs of VMTL [default]" in note
+    assert "; 2 of 3 runs of VMTL [paper]" in note
     assert not any(row[0].startswith("BMTL") for row in table.rows)
 
 

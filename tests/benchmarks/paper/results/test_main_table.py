@@ -42,12 +42,12 @@ def test_negative_transfer_is_named(suite: Suite) -> None:
 def test_one_row_lost_is_negative_transfer_over_splits_but_not_on_one_split(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """VMTL loses one of 500 rows of each task in every run."""
-    monkeypatch.setitem(LEVEL, "vmtl", LEVEL["per_task_linear"] - 0.002)
+    """The default loses one of 500 rows of each task in every run."""
+    monkeypatch.setitem(LEVEL, "default", LEVEL["per_task_linear"] - 0.002)
     for split, hurt in (("paper", 0), ("random", 2)):
         (tmp_path / "made.toml").write_text(SUITE.replace('split = "paper"', f'split = "{split}"'))
         suite = load_suites(tmp_path / "made.toml")[0]
         notes = " ".join(suite_tables(suite, invented_records(suite))[0].footnotes)
-        assert ("Negative transfer under VMTL [default]" in notes) == bool(hurt)
+        assert ("Negative transfer under Gaussian process [default]" in notes) == bool(hurt)
         goals = {goal.what: goal for goal in measure_goals([suite], invented_records(suite))}
         assert goals["tasks with negative transfer, Holm-corrected"].value == hurt

@@ -14,7 +14,7 @@ def test_results_say_who_wins(suite: Suite) -> None:
     page = results_markdown([suite], invented_records(suite), "python -m benchmarks.paper show")
     assert "ahead in 1, even in 0, behind in 0" in page
     assert "0:09 of CPU time" not in page
-    assert "from 27 records" in page
+    assert "from 30 records" in page
 
 
 def test_figures_stand_before_the_tables_of_their_suite(suite: Suite, tmp_path: Path) -> None:

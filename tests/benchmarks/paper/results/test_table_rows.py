@@ -29,7 +29,7 @@ def test_the_best_row_has_the_highest_accuracy_and_the_least_error(suite: Suite)
     for metric in ("accuracy", "nll"):
         best = best_row(rows, metric)
         assert best is not None
-        assert best.key.method == "vmtl"
+        assert best.key.method == "default"
     assert [row.interval("accuracy").value > 0.9 for row in rows if row.key.method == "bmtl"] == [False]
 
 

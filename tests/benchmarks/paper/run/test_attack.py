@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from benchmarks.paper.run.attack import attacked, input_gradient
-from vmtl import MultiTaskClassifier
+from vmtl import VMTLClassifier
 from vmtl.data import Problem
 
 
@@ -18,7 +18,8 @@ def problem(seed: int = 0) -> Problem:
 
 def test_the_gradient_is_that_of_the_loss() -> None:
     rows = problem()
-    model = MultiTaskClassifier("bmtl", encoder="linear", predictive="mean", dtype="float64", random_state=0)
+    options = {"encoder": "linear", "predictive": "mean", "dtype": "float64", "max_steps": 20}
+    model = VMTLClassifier("bmtl", random_state=0, **options)
     model.fit(rows.X, rows.labels, tasks=rows.tasks)
 
     def losses(X: np.ndarray) -> np.ndarray:

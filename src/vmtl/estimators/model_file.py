@@ -19,7 +19,6 @@ from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs.target_encoding import ClassEncoder, RealEncoder, TargetEncoder
-from vmtl.estimators.prediction import features_of
 from vmtl.results.left_out_scores import LeftOutScores
 
 if TYPE_CHECKING:
@@ -68,7 +67,8 @@ def load(path: str | Path) -> MultiTaskEstimator:
         A fitted estimator of the class that was saved.
     """
     document, tensors = tensor_files.load(path, "model")
-    return rebuild(document, tensors, str(path))
+    estimator: MultiTaskEstimator = rebuild(document, tensors, str(path))
+    return estimator
 
 
 def describe(estimator: BaseTaskEstimator) -> tuple[dict[str, object], dict[str, Tensor]]:
@@ -133,25 +133,14 @@ def _rebuild(kind: type[Any], document: Document, tensors: dict[str, Tensor], pa
     estimator._keep_encoder(encoder)
     estimator.preprocessor_ = None
     if document["preprocessor"] is not None:
-        arrays = {name: value.numpy() for name, value in _part(tensors, "preprocessor").items()}
+        arrays = {name: value.numpy() for name, value in part_of(tensors, "preprocessor").items()}
         estimator.preprocessor_ = TablePreprocessor.from_state(document["preprocessor"], arrays)
-    estimator._fitted = _load_fitted(estimator, document, tensors, path)
+    estimator._fitted = estimator._load_fitted(document, part_of(tensors, "fitted"), path)
+    if scores := part_of(tensors, "left_out"):
+        left_out = LeftOutScores.from_tensors(scores, len(estimator.tasks_))
+        estimator._fitted = replace(estimator._fitted, left_out=left_out)
     estimator.metadata_ = dict(document.get("metadata", {}))
     return estimator
-
-
-def _load_fitted(estimator: Any, document: Document, tensors: dict[str, Tensor], path: str) -> Any:
-    """The fitted model of the system that the estimator belongs to."""
-    if estimator._system == "gp":
-        from vmtl.gp.fitted import FittedGP
-
-        fitted_tensors = _part(tensors, "fitted")
-        return FittedGP.from_file(document["fitted"], fitted_tensors, is_classification=estimator._is_classifier)
-    from vmtl.estimators.variational_fit import load_variational
-
-    fitted = load_variational(estimator, document, _part(tensors, "fitted"), path)
-    scores = _part(tensors, "left_out")
-    return replace(fitted, left_out=LeftOutScores.from_tensors(scores, fitted.n_tasks)) if scores else fitted
 
 
 def _try_out(estimator: Any) -> None:
@@ -161,12 +150,12 @@ def _try_out(estimator: Any) -> None:
     if tuple(estimator._fitted.class_mask.shape) != (n_tasks, n_classes) or len(set(estimator.tasks_)) < n_tasks:
         raise ValueError(f"{n_tasks} tasks and {n_classes} classes do not match the weights")
     n_columns = estimator.n_features_in_
-    features_of(estimator._fitted, np.zeros((1, n_columns)), np.zeros(1, dtype=np.int64))
+    estimator._fitted.features(np.zeros((1, n_columns)), np.zeros(1, dtype=np.int64))
     if estimator.preprocessor_ is not None and len(estimator.preprocessor_.feature_names_out_) != n_columns:
         raise ValueError(f"{n_columns} columns do not match the table")
 
 
-def _part(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+def part_of(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
     """The tensors whose names begin with ``name``, without it."""
     prefix = f"{name}."
     return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}

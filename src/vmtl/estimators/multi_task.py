@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
+from torch import Tensor
 
+from vmtl._utils.json_values import Document
 from vmtl.data.row_order import in_canonical_order
 from vmtl.data.stored.stored_rows import StoredRows
 from vmtl.estimators.base import FitJob, Missing, UnknownTask, check_choice
 from vmtl.estimators.classification import BaseTaskClassifier
 from vmtl.estimators.inputs.target_encoding import ClassWeight
 from vmtl.estimators.regression import BaseTaskRegressor
+
+if TYPE_CHECKING:
+    from vmtl.gp.fitted import FittedGP
 
 Relatedness: TypeAlias = Literal["learned", "even", "none", "pooled"]
 RELATEDNESS = ("learned", "even", "none", "pooled")
@@ -107,8 +112,11 @@ class MultiTaskClassifier(BaseTaskClassifier):
         super()._check_parameters()
         check_choice("relatedness", self.relatedness, RELATEDNESS)
 
-    def _run(self, job: FitJob) -> tuple[Any, int]:
+    def _run(self, job: FitJob) -> tuple[FittedGP, int]:
         return fit_gp(self.relatedness, bool(self.forest), job)
+
+    def _load_fitted(self, document: Document, tensors: dict[str, Tensor], path: str) -> FittedGP:
+        return load_gp(document, tensors, is_classification=True)
 
 
 class MultiTaskRegressor(BaseTaskRegressor):
@@ -189,11 +197,14 @@ class MultiTaskRegressor(BaseTaskRegressor):
         super()._check_parameters()
         check_choice("relatedness", self.relatedness, RELATEDNESS)
 
-    def _run(self, job: FitJob) -> tuple[Any, int]:
+    def _run(self, job: FitJob) -> tuple[FittedGP, int]:
         return fit_gp(self.relatedness, False, job)
 
+    def _load_fitted(self, document: Document, tensors: dict[str, Tensor], path: str) -> FittedGP:
+        return load_gp(document, tensors, is_classification=False)
 
-def fit_gp(relatedness: Relatedness, forest: bool, job: FitJob) -> tuple[Any, int]:
+
+def fit_gp(relatedness: Relatedness, forest: bool, job: FitJob) -> tuple[FittedGP, int]:
     """Fit the Gaussian process; it is loaded when it is needed.
 
     Rows in memory are sorted first, so that their order does not matter, and a row of weight 2 is a row twice.
@@ -207,3 +218,10 @@ def fit_gp(relatedness: Relatedness, forest: bool, job: FitJob) -> tuple[Any, in
 
     fitted = fit(rows, relatedness=relatedness, forest=forest, seed=job.seed, on_phase=on_phase)
     return fitted, job.seed
+
+
+def load_gp(document: Document, tensors: dict[str, Tensor], is_classification: bool) -> FittedGP:
+    """The fitted Gaussian process of a file."""
+    from vmtl.gp.fitted import FittedGP
+
+    return FittedGP.from_file(document["fitted"], tensors, is_classification=is_classification)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils.metadata_routing import UNUSED
+from torch import Tensor
 
+from vmtl._utils.json_values import Document
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.data.rows import Rows
 from vmtl.estimators.all_or_nothing import all_or_nothing
@@ -22,9 +24,11 @@ from vmtl.estimators.variational_fit import (
     check_variational,
     facts_of_method,
     history_table,
+    load_variational,
     settings_of,
 )
 from vmtl.paper.choices import EncoderName, KLForm, MixingMode, Predictive
+from vmtl.paper.fitted import FittedVMTL
 from vmtl.paper.method import Method
 from vmtl.paper.settings import Settings
 from vmtl.paper.training.training import Progress
@@ -239,6 +243,9 @@ class VMTLClassifier(BaseTaskClassifier):
     def _make_rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, encoder: TargetEncoder) -> Rows:
         return make_rows(x, y, codes, weight, n_tasks, encoder, dtype=self.dtype, device=self.device)
 
+    def _load_fitted(self, document: Document, tensors: dict[str, Tensor], path: str) -> FittedVMTL:
+        return load_variational(self, document, tensors, path)
+
     def _file_facts(self) -> dict[str, object]:
         return facts_of_method(self)
 
@@ -442,6 +449,9 @@ class VMTLRegressor(BaseTaskRegressor):
 
     def _make_rows(self, x: Array, y: Array, codes: Array, weight: Array, n_tasks: int, encoder: TargetEncoder) -> Rows:
         return make_rows(x, y, codes, weight, n_tasks, encoder, dtype=self.dtype, device=self.device)
+
+    def _load_fitted(self, document: Document, tensors: dict[str, Tensor], path: str) -> FittedVMTL:
+        return load_variational(self, document, tensors, path)
 
     def _file_facts(self) -> dict[str, object]:
         return facts_of_method(self)

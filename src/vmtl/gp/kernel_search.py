@@ -56,7 +56,7 @@ class KernelPrior(NamedTuple):
         return torch.where(linear, self.linear / linear.sum(), (1 - self.linear) / (~linear).sum()).double()
 
 
-CLASSES = KernelPrior(0.4, 0.1, (math.log(9), math.log(0.1), math.log(0.3), math.log(7)), (2.0, 2.5, 1.4, 0.7))
+CLASSES = KernelPrior(0.4, 0.5, (math.log(9), math.log(0.1), math.log(0.3), math.log(7)), (2.0, 2.5, 1.4, 0.7))
 TARGETS = KernelPrior(0.7, 0.3, (math.log(9), math.log(0.5), math.log(0.3), math.log(7)), (1.0, 2.0, 1.4, 0.7))
 
 

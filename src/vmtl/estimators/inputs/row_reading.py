@@ -85,4 +85,4 @@ def _n_raw_columns(estimator: Any) -> int:
 def _finite_array(estimator: Any, x: Any) -> Array:
     dense: Array = x.toarray() if hasattr(x, "toarray") else x
     check_range(dense, getattr(estimator, "feature_names_in_", None), getattr(estimator, "dtype", "float64"))
-    return dense
+    return np.require(dense, requirements=["C", "W"])  # torch reads no memory that is read-only

@@ -9,7 +9,6 @@ import typer
 from vmtl.cli._support.errors import GuardedGroup
 from vmtl.cli._support.options import Debug
 from vmtl.cli.add import add
-from vmtl.cli.bench import app as bench
 from vmtl.cli.demo import demo
 from vmtl.cli.evaluate import evaluate
 from vmtl.cli.export import export
@@ -61,4 +60,3 @@ def main(
 
 for _command in (demo, fit, predict, evaluate, report, suggest, add, export, serve, features, methods, info):
     app.command(no_args_is_help=_command not in (demo, methods))(_command)
-app.add_typer(bench, name="bench")

@@ -1,5 +1,6 @@
 """Loaders: each returns a ``Problem``; those that draw their own rows return its ``Split`` as well."""
 
+from vmtl.data.column_types import set_column_types
 from vmtl.datasets.digits import load_digits_domains, load_rotated_digits
 from vmtl.datasets.domainnet import load_domainnet
 from vmtl.datasets.imageclef import load_imageclef
@@ -30,4 +31,5 @@ __all__ = [
     "read_table",
     "row_batches",
     "save_npz",
+    "set_column_types",
 ]

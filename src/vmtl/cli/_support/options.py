@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from vmtl.cli._support.column_options import DEFAULT_TARGET, DEFAULT_TASK
 from vmtl.cli._support.errors import remember_debug
 from vmtl.cli._support.files import check_model_file
 
@@ -36,6 +37,40 @@ UnknownTask = Annotated[
     str | None,
     typer.Option(help="A task that was not in training: error, average or similar; as at fit if left out."),
 ]
+UnknownOrSkip = Annotated[
+    str | None,
+    typer.Option(
+        help="A task that was not in training: error, average or similar; as at fit if left out. Or skip: its rows are "
+        "left without a prediction, and counted."
+    ),
+]
+TaskColumn = Annotated[
+    str | None, typer.Option(help="The column that says which task a row belongs to.", show_default=DEFAULT_TASK)
+]
+TargetColumn = Annotated[str | None, typer.Option(help="The column to predict.", show_default=DEFAULT_TARGET)]
+Drop = Annotated[list[str] | None, typer.Option(help="A column to leave out; may be repeated.")]
+Types = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type",
+        metavar="COLUMN=TYPE",
+        help="What a column is, whatever its cells look like: number, decimal-point, decimal-comma, date, day-first, "
+        "month-first or text; may be repeated. `vmtl check` says what columns are taken for.",
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="The encoding of a text file, such as cp1252; found by itself if left out.")
+]
+Sheet = Annotated[str | None, typer.Option(help="The sheet of an Excel file; the first if left out.")]
+Missing = Annotated[str, typer.Option(help="Gaps in the features: impute or error.")]
+Preset = Annotated[
+    str, typer.Option(help="default, paper or released.", autocompletion=lambda: ["default", "paper", "released"])
+]
+Steps = Annotated[int | None, typer.Option(min=1, help="Training steps; the preset's number if left out.")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the estimator; may be repeated."),
+]
 
 
 def method_names() -> list[str]:
@@ -49,12 +84,13 @@ def _is_declaration(file: Traversable) -> bool:
     return file.name.endswith(".py") and not file.name.startswith("_")
 
 
+Method = Annotated[str, typer.Option(help="A method of `vmtl methods`.", autocompletion=method_names)]
 ModelFile = Annotated[
     Path,
     typer.Argument(metavar="MODEL", help="A model file written by `vmtl fit` or save().", callback=check_model_file),
 ]
 LabelledTable = Annotated[
-    Path, typer.Argument(metavar="TABLE", help="Labelled rows: CSV, TSV, Parquet, Feather, or NPZ features.")
+    Path, typer.Argument(metavar="TABLE", help="Labelled rows: CSV, TSV, Excel, Parquet, Feather, or NPZ features.")
 ]
 Engine = Annotated[
     str | None,

@@ -58,6 +58,14 @@ def rounded(columns: pd.DataFrame) -> pd.DataFrame:
     return columns.assign(**{name: [float(f"{value:.6g}") for value in columns[name]] for name in names})
 
 
+def of_all_rows(columns: pd.DataFrame, known: Array | None, n_rows: int) -> pd.DataFrame:
+    """The columns of the rows ``known``, with empty cells for all other rows; None is all."""
+    if known is None or len(known) == n_rows:
+        return columns
+    spread = columns.astype(object).set_axis(known).reindex(range(n_rows))
+    return spread.where(spread.notna(), None)
+
+
 def beside(table: pd.DataFrame, columns: pd.DataFrame, path: Path) -> pd.DataFrame:
     """The user's table with the new columns to its right."""
     import pandas as pd

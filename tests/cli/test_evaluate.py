@@ -103,3 +103,13 @@ def test_costs_are_for_two_classes(run: Run, tables: Path, class_model: Path, re
         assert done.exit_code == 2
         assert "need a model of two classes" in done.stderr
     assert not (tmp_path / "r.html").exists()
+
+
+def test_rows_of_unknown_tasks_can_be_left_out(run: Run, tables: Path, class_model: Path, tmp_path: Path) -> None:
+    labelled = pd.read_csv(tables / "class_labelled.csv")
+    labelled.loc[:3, "site"] = "east"
+    labelled.to_csv(tmp_path / "l.csv", index=False)
+    done = run("evaluate", class_model, tmp_path / "l.csv", "--unknown-task", "skip", "--json")
+    document = json.loads(done.stdout)
+    assert document["scores"][-1]["rows"] == 56
+    assert document["warnings"] == ["Skipped 4 rows of a task that was not in training: 'east'."]

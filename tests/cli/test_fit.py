@@ -101,3 +101,19 @@ def test_quiet_says_nothing_and_json_says_everything(
     assert (done.exit_code, done.output) == (0, "")
     document = json.loads(run(*arguments, "--json", "--quiet").stdout)
     assert str(out) in document.values()
+
+
+def test_rows_can_be_held_out_and_scored(run: Run, tables: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.vmtl"
+    fit = ("fit", tables / "class_train.csv", "--task", "site", "--target", "outcome", "--out", out, *FEW)
+    done = run(*fit, "--holdout", "0.2")
+    assert done.exit_code == 0, done.output
+    assert "rows that were held out" in done.stdout
+    assert "95 %" in done.stdout
+    rows = MultiTaskClassifier.load(out).metadata_["rows"]
+    assert f"fitted to the other {sum(rows.values())} rows" in done.stderr
+    document = json.loads(run(*fit, "--holdout", "0.2", "--json").stdout)
+    held = document["held_out"]["scores"][-1]
+    assert held["rows"] == 90 - sum(rows.values())
+    assert held["low"] <= held["accuracy"] <= held["high"]
+    assert "profile" not in document

@@ -106,3 +106,34 @@ def test_intervals_and_sets(run: Run, tables: Path, class_model: Path, real_mode
     assert wrong.exit_code == 2
     assert "give a number between 0 and 1" in wrong.stderr
     assert not (tmp_path / "q.csv").exists()
+
+
+def test_rows_of_unknown_tasks_can_be_skipped(run: Run, tables: Path, class_model: Path, tmp_path: Path) -> None:
+    new, out = pd.read_csv(tables / "new.csv"), tmp_path / "p.csv"
+    new.loc[[2, 5], "site"] = "east"
+    new.to_csv(tmp_path / "n.csv", index=False)
+    done = run("predict", class_model, tmp_path / "n.csv", "--unknown-task", "skip", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "Skipped 2 rows of a task that was not in training: 'east'." in done.stderr
+    predicted = pd.read_csv(out)
+    assert np.flatnonzero(predicted["prediction"].isna()).tolist() == [2, 5]
+    assert predicted.drop(index=[2, 5]).notna().loc[:, "prediction":].all(axis=None)
+    new.assign(site="east").to_csv(tmp_path / "n.csv", index=False)
+    done = run("predict", class_model, tmp_path / "n.csv", "--unknown-task", "skip")
+    assert done.exit_code == 2
+    assert "so all would be skipped" in done.stderr
+
+
+def test_columns_may_be_more_and_in_any_order(run: Run, tables: Path, tmp_path: Path) -> None:
+    train = pd.read_csv(tables / "real_train.csv").drop(columns=["ward", "bmi"])
+    train.to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", tmp_path / "t.csv", "--task", "site", "--target", "days", "--out", tmp_path / "m.vmtl", *FEW, "-q")
+    assert run(*fit, "--missing", "error").exit_code == 0
+    rows = pd.read_csv(tables / "new.csv")
+    written = {}
+    for name, table in (("same", rows[["age", "dose", "site"]]), ("mixed", rows[rows.columns[::-1]].assign(more="x"))):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+        done = run("predict", tmp_path / "m.vmtl", tmp_path / f"{name}.csv", "--out", tmp_path / f"{name}.out.csv")
+        assert done.exit_code == 0, done.output
+        written[name] = pd.read_csv(tmp_path / f"{name}.out.csv")["prediction"]
+    pd.testing.assert_series_equal(written["same"], written["mixed"])

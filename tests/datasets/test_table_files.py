@@ -68,8 +68,8 @@ def test_npz_goes_through_the_same_door(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", X=np.zeros((2, 3)), label=np.array(["x", "y"]), domain=np.array(["a", "b"]))
     np.savez(tmp_path / "b.npz", X=np.zeros((2, 3)), y=np.array([0.5, 1.5]), site=np.array(["a", "b"]))
     assert read_table(tmp_path / "a.npz").class_names == ("x", "y")
-    for options in ({"drop": ["id"]}, {"groups": "id"}):
-        with pytest.raises(ValueError, match="columns have no names to drop or group by"):
+    for options in ({"drop": ["id"]}, {"groups": "id"}, {"types": {"id": "text"}}):
+        with pytest.raises(ValueError, match="columns have no names to drop, group by or type"):
             read_table(tmp_path / "a.npz", **options)
     assert not read_table(tmp_path / "b.npz", task="site").is_classification
     with pytest.raises(ValueError, match=r"has no column 'domain'\. Its columns: .* 'site'\. Choose one with"):
@@ -148,6 +148,6 @@ def test_bad_tables_are_explained(tmp_path: Path) -> None:
         read_table(tmp_path / "p.csv", kind="ranking")
     with pytest.raises(FileNotFoundError, match="no file"):
         read_table(tmp_path / "q.csv")
-    (tmp_path / "p.xlsx").touch()
+    (tmp_path / "p.ods").touch()
     with pytest.raises(ValueError, match="no known kind"):
-        read_table(tmp_path / "p.xlsx")
+        read_table(tmp_path / "p.ods")

@@ -28,8 +28,12 @@ def test_pandas_in_and_out(frame: pd.DataFrame, clf: MultiTaskClassifier) -> Non
         model.predict_proba(table, tasks=frame["site"]), clf.predict_proba(X, tasks=TASK), atol=1e-6
     )
     assert model.uncertainty(table, tasks=frame["site"]).index.equals(frame.index)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(table[table.columns[::-1]], tasks=frame["site"])
+    mixed = table[table.columns[::-1]].assign(extra="text")
+    np.testing.assert_array_equal(
+        model.predict_proba(mixed, tasks=frame["site"]), model.predict_proba(table, tasks=frame["site"])
+    )
+    with pytest.raises(ValueError, match=r"X lacks .*, which the model was fitted on; add it"):
+        model.predict(table[table.columns[1:]], tasks=frame["site"])
 
 
 def test_task_column(frame: pd.DataFrame, clf: MultiTaskClassifier, tmp_path: Path) -> None:

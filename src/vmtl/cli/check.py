@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,9 +11,13 @@ from vmtl.cli._support.console import note, say, show_json, show_table
 from vmtl.cli._support.options import Debug, Drop, Encoding, Json, Kind, Sheet, TargetColumn, TaskColumn, Types
 from vmtl.cli._support.reading import Reading
 
+if TYPE_CHECKING:
+    from vmtl.data.column_profiles import ColumnProfile, MovedMean
+
 FIRST = "The table to be fitted; or a model file, followed by the new rows."
 #: Columns, and moved means of tasks, that have a line of their own.
 MOST_LINES = 40
+VERDICTS = {"far": "large shift", "shifted": "shift", "missing": "missing", "unreadable": "unreadable"}
 
 
 def check(
@@ -94,11 +98,19 @@ def check_new_rows(
     if moved:
         show_table(
             f"Tasks with another mean than in training ({len(moved)})",
-            ("task", "column", "training", "now", "in deviations"),
-            [tuple(asdict(one).values()) for one in moved[:MOST_LINES]],
+            ("task", "column", "training", "now", "moved by"),
+            [moved_line(one, known.columns[one.column]) for one in moved[:MOST_LINES]],
         )
         note(f"{len(moved) - MOST_LINES} more; --json prints all.", len(moved) <= MOST_LINES)
     say(verdict(columns, len(moved)))
+
+
+def moved_line(one: MovedMean, profile: ColumnProfile) -> tuple[str, ...]:
+    """A task and column, the two means, and the way between them in standard deviations."""
+    from vmtl.cli._support.drift import rounded
+
+    means = (rounded(one.training, profile), rounded(one.new, profile))
+    return (one.task, one.column, *means, f"{one.deviations:+.2f} SD")
 
 
 def show_columns(columns: list[dict[str, object]]) -> None:
@@ -107,8 +119,11 @@ def show_columns(columns: list[dict[str, object]]) -> None:
         (line for line in columns if line["verdict"] != "alike"), key=lambda line: -float(str(line["shift"] or "inf"))
     )
     if lines:
-        cells = [(line["column"], line["taken for"], line["verdict"], line["shift"], line["what"]) for line in lines]
-        heads = ("column", "taken for", "verdict", "shift", "what changed")
+        cells = [
+            (line["column"], line["taken for"], VERDICTS[str(line["verdict"])], line["shift"], line["what"])
+            for line in lines
+        ]
+        heads = ("column", "taken for", "", "index", "what changed")
         show_table(f"Columns that are not as in training ({len(lines)} of {len(columns)})", heads, cells, False)
 
 

@@ -121,7 +121,7 @@ def show_folds(title: str, parts: list[Evidence], quiet: bool, json: bool) -> No
     lines = [(str(fold["fold"]), fold["rows"], fold[measure], interval(fold)) for fold in folds]
     show_table(title, ("fold", "rows", measure, "95 %"), lines)
     show_scores("All folds together", scores, mean)
-    note("Intervals are over rows; rows that are alike within a task make them too narrow.", quiet)
+    note("The intervals take rows as independent; where rows resemble each other, they are too narrow.", quiet)
 
 
 def fold_scores(parts: list[Evidence]) -> Scores:

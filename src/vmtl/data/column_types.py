@@ -77,9 +77,7 @@ def typed_format(column: pd.Series, kind: str, decimal: str = ".") -> ColumnForm
     form = forced_format(column, kind, decimal)
     if form.kind != "text" and column.notna().any() and np.isnan(form.read(column)).all():
         cell = column.dropna().iloc[0]
-        raise ValueError(
-            f"Column {column.name!r} cannot be read as {kind}: no cell is a {form.kind}, such as {cell!r}."
-        )
+        raise ValueError(f"Column {column.name!r} cannot be read as {kind}: no cell is a {form.kind}; one is {cell!r}.")
     return form
 
 

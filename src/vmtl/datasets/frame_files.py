@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import BadZipFile
 
 from vmtl._utils.messages import did_you_mean, quoted
 from vmtl.data.column_types import DECIMAL
@@ -59,8 +60,8 @@ def read_frame(path: str | Path, *, encoding: str | None = None, sheet: str | No
     except pd.errors.EmptyDataError:
         raise ValueError(f"{file} is empty; give a table with a line of column names.") from None
     except UnicodeError:
-        remedy = "name another one with --encoding (encoding= in Python), or save it as UTF-8"
-        raise ValueError(f"{file} cannot be read: it is not {encoding} text; {remedy}.") from None
+        remedy = "name its encoding with --encoding (encoding= in Python), or save it as UTF-8"
+        raise ValueError(f"{file} cannot be read: it is no {encoding or 'UTF-16'} text; {remedy}.") from None
     except (ValueError, OSError, KeyError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ValueError(f"{file} cannot be read as a {suffix} table ({reason}); save it again.") from error
@@ -92,6 +93,8 @@ def find_encoding(file: Path) -> str:
         stream.seek(0)
         candidates = {name: codecs.getincrementaldecoder(name)() for name in ("utf-8", "cp1252")}
         while candidates and (block := stream.read(2**20)):
+            if b"\0" in block:
+                raise ValueError("it holds zero bytes, as text does not")
             for name, decoder in list(candidates.items()):
                 try:
                     decoder.decode(block)
@@ -128,12 +131,17 @@ def _separator(file: Path, encoding: str) -> str:
 def _read_excel(file: Path, sheet: str | None) -> pd.DataFrame:
     """A sheet of an Excel file, without its empty rows and nameless empty columns."""
     import pandas as pd
+    from openpyxl.utils.exceptions import InvalidFileException
 
-    with pd.ExcelFile(file, engine="openpyxl") as book:
+    try:
+        book = pd.ExcelFile(file, engine="openpyxl")
+    except (BadZipFile, InvalidFileException, TypeError) as error:
+        raise ValueError(f"it is no Excel file: {error}") from None
+    with book:
         names = list(map(str, book.sheet_names))
         if sheet is not None and sheet not in names:
             raise ValueError(f"there is no sheet {sheet!r}{did_you_mean(sheet, names)}, only {quoted(names)}")
-        table = book.parse(sheet or names[0])
+        table = pd.read_excel(book, sheet_name=sheet or names[0])
     nameless = [name for name in table.columns if str(name).startswith("Unnamed: ") and table[name].isna().all()]
     table = table.drop(columns=nameless).dropna(how="all").reset_index(drop=True)
     if not len(table.columns):

@@ -79,7 +79,7 @@ def what_changed(profile: ColumnProfile, column: pd.Series, found: Drift) -> str
         values = as_numbers(column, profile.form)
         if (values == values).any():
             mean, old = values[values == values].mean(), profile.mean
-            said.append(f"mean {shown_value(mean, profile.form)}, {shown_value(old, profile.form)} in training")
+            said.append(f"mean {rounded(mean, profile)}, {rounded(old, profile)} in training")
         return "; ".join(said)
     if found.new[-2] - found.training[-2] >= NAMED:
         levels = [level for level in dict.fromkeys(as_levels(column.dropna())) if level not in profile.levels]
@@ -91,6 +91,11 @@ def what_changed(profile: ColumnProfile, column: pd.Series, found: Drift) -> str
             f"{profile.levels[place]!r} in {found.new[place]:.0%} of the rows, {found.training[place]:.0%} in training"
         )
     return "; ".join(said)
+
+
+def rounded(value: float, profile: ColumnProfile) -> str:
+    """A mean with four digits, or the day."""
+    return shown_value(value if profile.form.kind == "date" else float(f"{value:.4g}"), profile.form)
 
 
 def moved_tasks(known: TableProfile, table: pd.DataFrame, tasks: Array) -> list[MovedMean]:

@@ -17,6 +17,7 @@ from vmtl.estimators.inputs.feature_table import (
     check_kind,
     check_range,
     column_or_error,
+    in_training_order,
     needs_table,
     row_slices,
     take_rows,
@@ -76,7 +77,7 @@ class InputValidationMixin(Parameters, BaseEstimator):  # type: ignore[misc]
                 return X
             self.preprocessor_ = TablePreprocessor(missing=self.missing).fit(as_table(X))
         if self.preprocessor_ is None:
-            return X
+            return in_training_order(X, getattr(self, "feature_names_in_", None))
         return self.preprocessor_.transform(as_table(X))
 
     def _prepare(

@@ -165,7 +165,7 @@ def fit_folder(request: Request, **how: Any) -> None:
         is_classification = has_classes(folder, columns["target"], reading.kind)
         model = request.choice.make(is_classification, missing=request.missing, task_column=columns["task"])
         started = time.perf_counter()
-        model.fit_parquet(folder, **columns, drop=reading.drop, **how)
+        model.fit_parquet(folder, task=columns["task"], target=columns["target"], drop=reading.drop, **how)
     model.verbose, seconds = 0, time.perf_counter() - started
     rows = dict(zip(map(str, model.tasks_), map(int, model._fitted.model.task_rows.tolist()), strict=True))
     request.finish(model, seconds, {**columns, "data": folder.name, "rows": rows, **origin()})

@@ -41,6 +41,9 @@ class ColumnFormat:
         if wrong or not isinstance(self.unit, str):
             raise ValueError(f"A column cannot be read as {asdict(self)}; fit the model again.")
 
+    def __deepcopy__(self, memo: object) -> ColumnFormat:
+        return self  # pandas copies what a table carries at every step
+
     def to_json(self) -> dict[str, object]:
         """Its fields, without those that have their default."""
         default = ColumnFormat(self.kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import numbers
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,23 @@ _ISO_DATE = r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?"
 def column_formats(table: pd.DataFrame) -> dict[str, ColumnFormat]:
     """The format of every column: as ``set_column_types`` says, or as its cells say."""
     types, decimal = table.attrs.get(TYPES, {}), table.attrs.get(DECIMAL, ".")
-    return {
-        str(name): forced_format(table.iloc[:, j], types[str(name)], decimal)
-        if str(name) in types
-        else column_format(table.iloc[:, j], decimal)
-        for j, name in enumerate(table.columns)
-    }
+    formats = {}
+    for place, name in enumerate(map(str, table.columns)):
+        kind, column = types.get(name), table.iloc[:, place]
+        if isinstance(kind, ColumnFormat):
+            formats[name] = kind
+        else:
+            formats[name] = column_format(column, decimal) if kind is None else forced_format(column, kind, decimal)
+    return formats
+
+
+def keep_formats(table: pd.DataFrame) -> None:
+    """Note in the table what its text cells were taken for, so that they are looked at once; it must not change."""
+    from pandas.api import types
+
+    formats = column_formats(table)
+    text = [str(name) for name, dtype in table.dtypes.items() if not types.is_numeric_dtype(dtype)]
+    table.attrs[TYPES] = {**table.attrs.get(TYPES, {}), **{name: formats[name] for name in text}}
 
 
 def set_column_types(table: pd.DataFrame, types: Mapping[str, str]) -> pd.DataFrame:
@@ -106,12 +118,15 @@ def plain_kind(column: pd.Series) -> str:
     if isinstance(column.dtype, _categorical_dtype()):
         return "text"
     values = column.dropna()
-    if not len(values) or values.map(lambda value: isinstance(value, numbers.Real | np.bool_)).all():
+    if not len(values):
         return "number"
-    if values.map(lambda value: isinstance(value, datetime.date)).all():
-        return "date"
-    if values.map(lambda value: isinstance(value, str)).all() and values.str.fullmatch(_ISO_DATE).all():
-        return "date"
+    first = values.iloc[0]
+    if isinstance(first, str):
+        is_iso = re.fullmatch(_ISO_DATE, first) and values.map(lambda value: isinstance(value, str)).all()
+        return "date" if is_iso and values.str.fullmatch(_ISO_DATE).all() else "text"
+    for kind, types_of in (("number", numbers.Real | np.bool_), ("date", datetime.date)):
+        if isinstance(first, types_of) and values.map(lambda value, kinds=types_of: isinstance(value, kinds)).all():
+            return kind
     return "text"
 
 
@@ -123,9 +138,9 @@ def column_format(column: pd.Series, decimal: str = ".") -> ColumnFormat:
     cells = _text_cells(column)
     if len(cells) < column.dropna().nunique():  # not all of them are text
         return ColumnFormat("text")
-    if _is_date(cells[:_FIRST]).all() and _is_date(cells).all() and (dates := _date_format(cells)) is not None:
+    if _is_date(cells[:_FIRST]).all() and (dates := _date_format(cells)) is not None:
         return dates
-    if _is_number(cells[:_FIRST]).all() and _is_number(cells).all():
+    if _is_number(cells[:_FIRST]).all():
         number = _number_format(cells, decimal)
         if number is not None and not _is_text_on_purpose(cells, number):
             return number
@@ -205,9 +220,9 @@ def _order(cells: Array) -> tuple[str | None, bool]:
     """
     possible = {"dmy", "mdy"}
     for cell in cells:
-        possible &= possible_orders(cell) or possible
-    if not possible:
-        return None, False
+        possible &= possible_orders(cell)
+        if not possible:
+            return None, False
     if len(possible) == 1:
         return possible.pop(), False
     read = {order: [parse_date(cell, order) for cell in cells] for order in ("dmy", "mdy")}

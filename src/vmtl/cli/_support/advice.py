@@ -117,8 +117,8 @@ def about_guess(column: pd.Series, form: ColumnFormat) -> str:
     if form.kind == "number":
         cell = next(iter(cells[cells.str.contains("[.,]")]), cells.iloc[0])
         other = f"--type {option}=decimal-{'point' if form.decimal == ',' else 'comma'}"
-        read = parse_number(cell, form.decimal)
-        return f"In {name!r}, {cell!r} is read as the number {read:.15g}; if that is wrong, add {other}."
+        number = parse_number(cell, form.decimal)
+        return f"In {name!r}, {cell!r} is read as the number {number:.15g}; if that is wrong, add {other}."
     read, other = ("month", "day-first") if form.order == "mdy" else ("day", "month-first")
     return (
         f"The dates in {name!r}, such as {cells.iloc[0]!r}, do not show which part is the day; they are read with the "

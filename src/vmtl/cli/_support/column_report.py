@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from vmtl._utils.messages import counted, first_few, quoted
@@ -26,7 +27,8 @@ def column_lines(problem: Problem) -> list[dict[str, object]]:
     from vmtl.data.columns import as_numbers
     from vmtl.estimators.inputs.feature_table import as_table
 
-    table, lines = as_table(problem.X), []
+    table = as_table(problem.X)
+    lines: list[dict[str, object]] = []
     for name, form in column_formats(table).items():
         column = table[name]
         if form.kind == "text":
@@ -43,10 +45,10 @@ def levels_of(column: pd.Series) -> str:
     """``3 different: red, blue, green``, the most frequent first."""
     from vmtl.data.columns import as_levels
 
-    levels = as_levels(column.dropna()).tolist()
-    order = sorted(set(levels), key=lambda level: (-levels.count(level), level)) if len(set(levels)) < 100 else levels
-    shown = first_few(list(dict.fromkeys(order)), MOST_NAMED)
-    return f"{len(set(levels))} different: {shown}"
+    counts = Counter(as_levels(column.dropna()).tolist())
+    shown = [level for level, _ in counts.most_common(MOST_NAMED)]
+    rest = f" and {len(counts) - MOST_NAMED} more" if len(counts) > MOST_NAMED else ""
+    return f"{len(counts)} different: {', '.join(shown)}{rest}"
 
 
 def range_of(values: Array, form: ColumnFormat) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vmtl.cli._support.console import note
 
@@ -74,6 +74,7 @@ def predictions_of(model: MultiTaskEstimator, problem: Problem, rows: Array) -> 
     """
     import numpy as np
 
+    from vmtl import MultiTaskRegressor
     from vmtl.cli._support.scores import as_fitted
     from vmtl.evaluation import Evidence
 
@@ -81,11 +82,11 @@ def predictions_of(model: MultiTaskEstimator, problem: Problem, rows: Array) -> 
     uncertainty = model.uncertainty(held.X, tasks=tasks)
     total, epistemic = uncertainty["total"].to_numpy(), uncertainty["epistemic"].to_numpy()
     names = problem.task_names
-    if problem.class_names is None:
+    if isinstance(model, MultiTaskRegressor):
         mean, std = model.predict(held.X, tasks=tasks, return_std=True)
         return Evidence(names, None, held.task, held.y.astype(float), None, mean, std, total, epistemic)
     p = np.zeros((len(rows), problem.n_classes))
-    place = {name: number for number, name in enumerate(problem.class_names)}
+    place = {name: number for number, name in enumerate(problem.class_names or ())}
     p[:, [place[str(label)] for label in model.classes_]] = model.predict_proba(held.X, tasks=tasks)
     return Evidence(names, problem.class_names, held.task, held.y, p, None, None, total, epistemic)
 
@@ -96,5 +97,5 @@ def together(parts: list[Evidence]) -> Evidence:
 
     rows = ("task", "y", "p", "mean", "std", "total", "epistemic")
     arrays = {name: [getattr(part, name) for part in parts] for name in rows}
-    joined = {name: np.concatenate(values) for name, values in arrays.items() if values[0] is not None}
+    joined: dict[str, Any] = {name: np.concatenate(values) for name, values in arrays.items() if values[0] is not None}
     return replace(parts[0], **joined)

@@ -80,16 +80,20 @@ def as_written(names: Sequence[str]) -> Array:
 
 
 def read_labelled(
-    path: Path, model: MultiTaskEstimator, task: str | None, target: str | None, **how: str | None
+    path: Path,
+    model: MultiTaskEstimator,
+    task: str | None,
+    target: str | None,
+    *,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> tuple[Problem, Array, Array]:
-    """Labelled rows for a fitted model: the problem, and its tasks and labels as the model knows them.
-
-    ``how`` = the encoding of the file, or its sheet.
-    """
+    """Labelled rows for a fitted model: the problem, and its tasks and labels as the model knows them."""
     kind = "classification" if is_classifier(model) else "regression"
     given = {"task": task, "target": target}
     with named_by_options([name for name in given if not given[name] and name not in _recorded(model)], model=True):
-        problem = read_table(path, task_name(model, task), target_name(model, target), kind=kind, **how)
+        columns = (task_name(model, task), target_name(model, target))
+        problem = read_table(path, *columns, kind=kind, encoding=encoding, sheet=sheet)
     if not problem.n_rows:
         raise ValueError(f"{path} has no rows; give at least one.")
     check_features(path, problem.X, model)

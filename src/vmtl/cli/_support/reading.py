@@ -54,6 +54,7 @@ class Reading:
 
     def problem(self, table: Path) -> Problem:
         """The labelled rows of a table that has some."""
+        from vmtl.data.column_types import keep_formats
         from vmtl.datasets import read_table
 
         with named_by_options(self.assumed):
@@ -69,6 +70,8 @@ class Reading:
             )
         if not problem.n_rows:
             raise ValueError(f"{table} has no rows; give at least one per task.")
+        if hasattr(problem.X, "columns"):
+            keep_formats(problem.X)
         if problem.class_names is not None and problem.n_classes == 1:
             only, target = problem.class_names[0], self.target_column
             raise ValueError(

@@ -106,6 +106,8 @@ def test_a_column_that_follows_the_target_tells_something() -> None:
     assert np.mean(noise) < 0.15
     assert not tells_target(np.full(200, np.nan), levels, task, False)
     assert not tells_target(order, levels, task, False)
+    of_tasks = (task >= 2).astype(int)  # the classes of tasks, in files that are sorted by task
+    assert not tells_target(np.sort(task) * 100.0 + np.arange(200), np.sort(of_tasks), np.sort(task), True)
 
 
 def test_constants() -> None:

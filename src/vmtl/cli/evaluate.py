@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,11 @@ from vmtl.cli._support.options import (
     UnknownOrSkip,
 )
 from vmtl.cli._support.scores import score_rows, show_scores
+
+if TYPE_CHECKING:
+    from vmtl._utils.types import Array
+    from vmtl.data.problem import Problem
+    from vmtl.estimators import MultiTaskEstimator
 
 
 def evaluate(
@@ -44,18 +49,12 @@ def evaluate(
     single class.
     """
     from vmtl.cli._support.loading import load_model, read_labelled
-    from vmtl.cli._support.training_rows import seen_before
-    from vmtl.cli._support.unknown import known_rows
     from vmtl.evaluation import gather
 
     fitted = load_model(model, None if unknown_task == "skip" else unknown_task)
-    problem, tasks, labels = read_labelled(table, fitted, task, target, encoding=encoding, sheet=sheet)
-    warnings = seen_before(fitted, problem)
-    if unknown_task == "skip":
-        known, skipped = known_rows(fitted, tasks)
-        problem, tasks, labels = problem.subset(known), tasks[known], labels[known]
-        warnings += skipped
-    evidence = gather(fitted, problem.X, labels, tasks, positive)
+    labelled = read_labelled(table, fitted, task, target, encoding=encoding, sheet=sheet)
+    (X, tasks, labels), warnings = choose_rows(fitted, *labelled, skips=unknown_task == "skip")
+    evidence = gather(fitted, X, labels, tasks, positive)
     scores, mean = score_rows(evidence), evidence.mean_scores()
     if json:
         facts = {"model": str(model), "data": str(table), "scores": scores, "mean_of_tasks": mean}
@@ -66,3 +65,18 @@ def evaluate(
         typer.echo(printable(f"F1 is that of {evidence.classes[evidence.positive]!r}; --positive names the other."))
     for warning in warnings:
         note(f"Warning: {warning}")
+
+
+def choose_rows(
+    model: MultiTaskEstimator, problem: Problem, tasks: Array, labels: Array, skips: bool
+) -> tuple[tuple[Array, Array, Array], list[str]]:
+    """Features, tasks and labels of the rows to score, without those of unknown tasks if asked for; and warnings."""
+    from vmtl.cli._support.reading import remark_on
+    from vmtl.cli._support.training_rows import seen_before
+    from vmtl.cli._support.unknown import known_rows
+
+    warnings = [*filter(None, [remark_on(problem.X)]), *seen_before(model, problem)]
+    if not skips:
+        return (problem.X, tasks, labels), warnings
+    known, skipped = known_rows(model, tasks)
+    return (problem.subset(known).X, tasks[known], labels[known]), [*warnings, *skipped]

@@ -71,6 +71,8 @@ def set_column_types(table: pd.DataFrame, types: Mapping[str, str]) -> pd.DataFr
     >>> rows = set_column_types(pd.DataFrame({"ward": [1, 2], "day": ["03/04/2023", "05/04/2023"]}),
     ...                         {"ward": "text", "day": "day-first"})
     """
+    if not types:
+        return table
     names = list(map(str, table.columns))
     for name, kind in types.items():
         if name not in names:

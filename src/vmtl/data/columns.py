@@ -20,8 +20,8 @@ FEW = 20
 #: Equal pairs that chance would make, of which none is seen.
 _PAIRS = 7
 #: Names of identifiers, names that may be, and names of quantities that seldom repeat.
-_ID_NAME = re.compile(r"(^|[^A-Za-z])((?i:id|ids|uuid|guid|mrn))$|[a-z](ID|Id)$")
-_NUMBER_NAME = re.compile(r"(^|[^A-Za-z])((?i:nr|no|number|key|index|row))$|[a-z](No|Nr)$|^(?i:unnamed: \d+|rownames)$")
+_ID_NAME = re.compile(r"(^|[^A-Za-z])((?i:id|ids|uuid|guid|mrn))$|[a-z](ID|Id)$|^(?i:unnamed: \d+|rownames)$")
+_NUMBER_NAME = re.compile(r"(^|[^A-Za-z])((?i:nr|no|number|key|index|row))$|[a-z](No|Nr)$")
 _QUANTITY_NAME = re.compile(r"(?i)year|month|week|day|date|hour|time|age|period|wave|visit")
 
 

@@ -45,8 +45,6 @@ def read_frame(path: str | Path, *, encoding: str | None = None, sheet: str | No
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}; check the path.")
     suffix = file.suffix.lower()
-    if suffix not in (*TEXTS, *EXCEL, ".parquet", ".feather"):
-        raise ValueError(f"{file} is of no known kind; export it as CSV, or give one of {', '.join(FORMATS)}.")
     _check_options(file, suffix, encoding, sheet)
     try:
         if suffix in TEXTS:
@@ -71,7 +69,9 @@ _ARROW = ("Parquet and Feather", "pyarrow", "tables")
 
 
 def _check_options(file: Path, suffix: str, encoding: str | None, sheet: str | None) -> None:
-    """Refuse what a file of this kind has no use for, and encodings that nobody knows."""
+    """Refuse other kinds of files, what a file of this kind has no use for, and encodings that nobody knows."""
+    if suffix not in (*TEXTS, *EXCEL, ".parquet", ".feather"):
+        raise ValueError(f"{file} is of no known kind; export it as CSV, or give one of {', '.join(FORMATS)}.")
     if encoding is not None:
         if suffix not in TEXTS:
             raise ValueError(f"{file} is no text file, so it has no encoding; leave out --encoding (encoding=).")

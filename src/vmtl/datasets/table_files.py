@@ -43,37 +43,35 @@ def read_table(
     ----------
     path : path
         The file.
-    task : str, default="domain"
-        The column that says which task a row belongs to.
-    target : str, default="label"
-        The column to predict.
+    task, target : str, default="domain", "label"
+        The columns that say which task a row belongs to, and what is to be predicted.
     kind : {"auto", "classification", "regression"}, default="auto"
         ``auto``: text, booleans and up to 20 whole numbers are classes.
     drop : sequence of str, default=()
         Columns to leave out, such as a row number.
-    groups : str, default=None
-        A column whose equal values stay on one side of every split, such as a patient.
-    name : str, default=None
-        The name of the problem; the file's name if None.
+    groups, name : str, default=None
+        A column whose equal values stay on one side of every split; the name of the problem instead of the file's.
     types : dict of str to str, default=None
         What some columns are, whatever their cells look like; see ``set_column_types``.
-    encoding : str, default=None
-        The encoding of a text file, such as ``"cp1252"``; found by itself if None.
-    sheet : str, default=None
-        The sheet of an Excel file; the first if None.
+    encoding, sheet : str, default=None
+        The encoding of a text file, found by itself if None; the sheet of an Excel file, the first if None.
     """
     check_kind_of_target(kind)
-    file = Path(path)
+    file, drop = Path(path), tuple(drop)
     if file.suffix.lower() == ".npz" and file.is_file():
-        if drop or groups or types:
-            raise ValueError(f"{file} is an array, whose columns have no names to drop, group by or type; use a table.")
-        return load_npz(file, task=task, target=_target_array(file, task, target), kind=kind, name=name)
+        return _read_arrays(file, task, target, kind, name, any((drop, groups, types)))
     table = read_frame(file, encoding=encoding, sheet=sheet)
-    X = _feature_columns(file, table, task, target, drop, groups)
-    if types:
-        X = set_column_types(X, types)
-    group = table[groups] if groups else None
-    return _problem_of_columns(name or file.stem, X, table[task], table[target], kind, group)
+    X = set_column_types(_feature_columns(file, table, task, target, drop, groups), types or {})
+    return _problem_of_columns(
+        name or file.stem, X, table[task], table[target], kind, table[groups] if groups else None
+    )
+
+
+def _read_arrays(file: Path, task: str, target: str, kind: str, name: str | None, names_columns: bool) -> Problem:
+    """The problem of an .npz file, whose features have no names."""
+    if names_columns:
+        raise ValueError(f"{file} is an array, whose columns have no names to drop, group by or type; use a table.")
+    return load_npz(file, task=task, target=_target_array(file, task, target), kind=kind, name=name)
 
 
 def _feature_columns(

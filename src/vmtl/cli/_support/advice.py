@@ -34,7 +34,7 @@ def what_was_read(problem: Problem, target: str, forced: bool) -> str:
 def values_of(y: Array) -> str:
     """``whole numbers from 0 to 85``."""
     what = "numbers" if (y % 1).any() else "whole numbers"
-    return f"{what} from {y.min():.6g} to {y.max():.6g}"
+    return f"{what} from {shown_value(float(y.min()))} to {shown_value(float(y.max()))}"
 
 
 def other_kind(problem: Problem) -> str:
@@ -171,9 +171,8 @@ def shown_value(value: float, form: ColumnFormat | None = None) -> str:
     if form is not None and form.kind == "date":
         return str(datetime.date(1970, 1, 1) + datetime.timedelta(days=int(value // 1)))
     if form is not None and form.unit == "%":
-        return f"{100 * value:.6g}%"
-    whole = float(value).is_integer() and abs(value) < 1e15
-    return f"{int(value):,}" if whole and abs(value) >= 1e4 else f"{value:.6g}"
+        return f"{100 * value:.4g}%"
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.5g}"
 
 
 def about_constants(X: pd.DataFrame) -> Iterator[str]:

@@ -75,7 +75,7 @@ def about_tasks(problem: Problem) -> list[str]:
         order = few[np.argsort(counts[few], kind="stable")]
         names = first_few([f"{problem.task_names[t]!r} ({counts[t]})" for t in order], MOST_NAMED)
         have = f"{counted(len(few), 'task')} {'has' if len(few) == 1 else 'have'}"
-        have = "All of them have" if len(few) == problem.n_tasks > 1 else have
+        have = "All tasks have" if len(few) == problem.n_tasks > 1 else have
         said.append(f"{have} fewer than {FEW_ROWS} rows, and will lean on the others: {names}.")
     return said
 
@@ -88,7 +88,7 @@ def about_classes(problem: Problem) -> list[str]:
         return []
     counts = np.bincount(problem.y, minlength=problem.n_classes)
     order = np.argsort(-counts, kind="stable")
-    rows = first_few([f"{problem.class_names[c]!r} {counts[c]}" for c in order], 8)
+    rows = first_few([f"{problem.class_names[c]!r} ({counts[c]})" for c in order], 8)
     said = [f"{counted(problem.n_classes, 'class', 'classes')}, by rows: {rows}."]
     once = [problem.class_names[c] for c in np.flatnonzero(counts == 1)]
     if once:
@@ -100,7 +100,6 @@ def about_classes(problem: Problem) -> list[str]:
     if lacking:
         single = int((seen.sum(axis=1) == 1).sum())
         rest = f"; in {single} of them all rows have the same class" if single else ""
-        said.append(
-            f"{lacking} of {counted(problem.n_tasks, 'task')} {'lacks' if lacking == 1 else 'lack'} a class{rest}."
-        )
+        some = f"{lacking} of {counted(problem.n_tasks, 'task')} {'lacks' if lacking == 1 else 'lack'} a class"
+        said.append(f"{'No task has every class' if lacking == problem.n_tasks else some}{rest}.")
     return said

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
-    from vmtl.config.presets import PRESETS
-    from vmtl.config.settings import Settings
     from vmtl.data.problem import Problem
     from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
-    from vmtl.methods import METHODS, register_method
-    from vmtl.model.method import Method
+    from vmtl.paper.method import Method
+    from vmtl.paper.methods import METHODS, register_method
+    from vmtl.paper.presets import PRESETS
+    from vmtl.paper.settings import Settings
 
 #: The only place that says it; pyproject.toml reads it from here.
 __version__ = "0.2.0.dev0"
@@ -43,14 +43,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "METHODS": "vmtl.methods",
-    "PRESETS": "vmtl.config.presets",
-    "Method": "vmtl.model.method",
+    "METHODS": "vmtl.paper.methods",
+    "PRESETS": "vmtl.paper.presets",
+    "Method": "vmtl.paper.method",
     "MultiTaskClassifier": "vmtl.estimators",
     "MultiTaskRegressor": "vmtl.estimators",
     "Problem": "vmtl.data.problem",
-    "Settings": "vmtl.config.settings",
-    "register_method": "vmtl.methods",
+    "Settings": "vmtl.paper.settings",
+    "register_method": "vmtl.paper.methods",
 }
 
 

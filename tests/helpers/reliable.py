@@ -71,7 +71,7 @@ RUN = """
 import sys
 from helpers.reliable import digest, make_toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.inference.variational import checkpoints
+from vmtl.paper.training import checkpoints
 folder, kind, options, seconds = sys.argv[1:5]
 checkpoints.EVERY_SECONDS = float(seconds)
 toy = make_toy()

@@ -50,21 +50,20 @@ def read_table(
     drop : sequence of str, default=()
         Columns to leave out, such as a row number.
     groups, name : str, default=None
-        A column whose equal values stay on one side of every split; the name of the problem instead of the file's.
+        A column whose equal values stay together in every split; the name of the problem, if not the file's.
     types : dict of str to str, default=None
         What some columns are, whatever their cells look like; see ``set_column_types``.
     encoding, sheet : str, default=None
         The encoding of a text file, found by itself if None; the sheet of an Excel file, the first if None.
     """
     check_kind_of_target(kind)
-    file, drop = Path(path), tuple(drop)
+    file = Path(path)
     if file.suffix.lower() == ".npz" and file.is_file():
         return _read_arrays(file, task, target, kind, name, any((drop, groups, types)))
     table = read_frame(file, encoding=encoding, sheet=sheet)
     X = set_column_types(_feature_columns(file, table, task, target, drop, groups), types or {})
-    return _problem_of_columns(
-        name or file.stem, X, table[task], table[target], kind, table[groups] if groups else None
-    )
+    group = table[groups] if groups else None
+    return _problem_of_columns(name or file.stem, X, table[task], table[target], kind, group)
 
 
 def _read_arrays(file: Path, task: str, target: str, kind: str, name: str | None, names_columns: bool) -> Problem:

@@ -63,10 +63,6 @@ FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
         ),
         "'n/a?' in data row 8",
     ),
-    "not UTF-8": (
-        lambda d, o: fit(o, "--encoding", "utf-8", table=written(o / "e.csv", b"gr\xf6\xdfe\n1\n").name),
-        "as UTF-8",
-    ),
     "unknown drop": (lambda d, o: fit(d, "--drop", "z"), "Choose one with --drop."),
     "unknown kind": (lambda d, o: fit(d, "--kind", "guess"), "choose one of"),
     "text as a number": (lambda d, o: fit(d, "--kind", "regression"), "no number"),

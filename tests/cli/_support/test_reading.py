@@ -41,3 +41,10 @@ def test_what_makes_no_sense_is_refused(
     assert done.exit_code == 2
     assert words in done.stderr.splitlines()[-1]
     assert not (tmp_path / "m.vmtl").exists()
+
+
+def test_text_of_another_encoding_than_was_named_is_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"gr\xf6\xdfe\n1\n")
+    done = run("fit", tmp_path / "t.csv", "--encoding", "utf-8", "--out", tmp_path / "m.vmtl")
+    assert done.exit_code == 2
+    assert "it is no utf-8 text" in done.stderr

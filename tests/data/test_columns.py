@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,30 @@ NUMBER, DATE = ColumnFormat("number"), ColumnFormat("date")
 def test_dates_are_days_and_gaps_are_nan() -> None:
     days = as_numbers(pd.Series(["1970-01-02", None, "1970-01-01T12:00"]), DATE)
     np.testing.assert_allclose(days, [1.0, np.nan, 0.5])
+
+
+@pytest.mark.parametrize(
+    "values", [["9999-12-31", "0001-01-01"], [datetime.date(9999, 12, 31), datetime.date(1, 1, 1)]]
+)
+def test_dates_that_nanoseconds_cannot_hold_are_days_too(values: list[object]) -> None:
+    """Tables write 9999-12-31 for "never"."""
+    np.testing.assert_array_equal(as_numbers(pd.Series(values), DATE), [2932896.0, -719162.0])
+
+
+@pytest.mark.parametrize("values", [[10**400, 1], ["9" * 400, "1"]])
+def test_a_whole_number_of_400_digits_is_infinite(values: list[object]) -> None:
+    with pytest.raises(ValueError, match="'age' holds an infinite value"):
+        as_numbers(pd.Series(values, name="age", dtype=object), NUMBER)
+
+
+@pytest.mark.parametrize("cell", [np.array([1, 2]), [1], {"a": 1}])
+def test_lists_in_cells_are_refused(cell: object) -> None:
+    column = pd.Series([cell, None] * 20, name="ward", dtype=object)
+    for read in (as_levels, looks_like_identifier):
+        with pytest.raises(
+            ValueError, match=r"^Column 'ward' holds a \w+ in a cell; make a column of each of its values\.$"
+        ):
+            read(column)
 
 
 def test_a_number_that_turned_into_text_is_named_with_its_row() -> None:

@@ -146,6 +146,12 @@ def test_bad_tables_are_explained(tmp_path: Path) -> None:
         read_table(tmp_path / "p.csv", kind="regression")
     with pytest.raises(ValueError, match="choose one of auto"):
         read_table(tmp_path / "p.csv", kind="ranking")
+    (tmp_path / "header.csv").write_text("domain,label,age\n")
+    with pytest.raises(ValueError, match=r"header\.csv has no rows; give at least one per task\."):
+        read_table(tmp_path / "header.csv")
+    (tmp_path / "large.csv").write_text("domain,label,age\na,1e300,1\na,0.5,2\n")
+    with pytest.raises(ValueError, match=r"'label' holds numbers beyond 3\.4e38; divide them all by one number\."):
+        read_table(tmp_path / "large.csv")
     with pytest.raises(FileNotFoundError, match="no file"):
         read_table(tmp_path / "q.csv")
     (tmp_path / "p.ods").touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
@@ -78,7 +79,10 @@ def _read_numbers(column: pd.Series, form: ColumnFormat) -> Array:
 
     has_text = not pd.api.types.is_numeric_dtype(column.dtype)
     if not (has_text and form.decimal):
-        read = pd.to_numeric(column.astype(object) if has_text else column, errors="coerce")
+        try:
+            read = pd.to_numeric(column.astype(object) if has_text else column, errors="coerce")
+        except OverflowError:  # a whole number of more than 308 digits
+            read = column.astype(object).map(_as_float)
         return np.asarray(read.to_numpy(dtype=np.float64, na_value=np.nan))
     return _each_distinct(column, lambda cell: parse_number(cell, form.decimal, form.unit))
 
@@ -88,7 +92,10 @@ def _read_dates(column: pd.Series, form: ColumnFormat) -> Array:
 
     if not pd.api.types.is_numeric_dtype(column.dtype):
         moments = pd.to_datetime(column, utc=True, format="ISO8601", errors="coerce")
-        days = np.asarray((moments - pd.Timestamp(0, tz="UTC")).dt.total_seconds() / 86_400)
+        if moments.dt.unit != "ns":  # nanoseconds end in 2262, and 9999-12-31 is a usual "never"
+            moments = moments.dt.as_unit("us")
+        start = pd.Timestamp(0, tz="UTC").as_unit(moments.dt.unit)
+        days = np.asarray((moments - start).dt.total_seconds() / 86_400)
         if not (np.isnan(days) & column.notna().to_numpy()).any():
             return days
     return _each_distinct(column, lambda cell: parse_date(cell, form.order or "ymd"))
@@ -99,6 +106,16 @@ def _each_distinct(column: pd.Series, read: Callable[[str], float | None]) -> Ar
     values = column.astype(object)
     known = {value: read(value if isinstance(value, str) else _as_text(value)) for value in values.dropna().unique()}
     return np.array([known.get(value, np.nan) for value in values], dtype=np.float64)
+
+
+def _as_float(cell: Any) -> float:
+    """A cell as a number; NaN if it is none."""
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf
+    except (ValueError, TypeError):
+        return math.nan
 
 
 def _as_text(value: object) -> str:

@@ -137,9 +137,9 @@ def column_format(column: pd.Series, decimal: str = ".") -> ColumnFormat:
     kind = plain_kind(column)
     if kind != "text" or isinstance(column.dtype, _categorical_dtype()):
         return ColumnFormat(kind)
-    cells = _text_cells(column)
-    if len(cells) < column.dropna().nunique():  # not all of them are text
+    if not column.dropna().map(lambda value: isinstance(value, str)).all():
         return ColumnFormat("text")
+    cells = _text_cells(column)
     if _is_date(cells[:_FIRST]).all() and (dates := _date_format(cells)) is not None:
         return dates
     if _is_number(cells[:_FIRST]).all():
@@ -168,10 +168,9 @@ def nearest_format(column: pd.Series) -> tuple[ColumnFormat, Array] | None:
 
 def _text_cells(column: pd.Series) -> Array:
     """The distinct text cells of a column, in order of appearance."""
-    import pandas as pd
-
-    values = column.dropna().astype(object).unique()
-    return np.array([value for value in pd.unique(values) if isinstance(value, str)], dtype=object)
+    return np.array(
+        list(dict.fromkeys(value for value in column.astype(object) if isinstance(value, str))), dtype=object
+    )
 
 
 def _is_number(cells: Array) -> Array:

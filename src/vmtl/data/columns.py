@@ -49,7 +49,13 @@ def as_numbers(column: pd.Series, form: ColumnFormat, source: object = None) -> 
 
 def as_levels(column: pd.Series) -> Array:
     """(n,) levels as str; a gap is the level ``(missing)``, and 1, 1.0 and "1" are one level."""
-    return np.array([_level(value) for value in column.astype(object)], dtype=object)
+    values = column.astype(object)
+    nested = next((value for value in values if isinstance(value, np.ndarray | list | dict)), None)
+    if nested is not None:
+        raise ValueError(
+            f"Column {column.name!r} holds a {type(nested).__name__} in a cell; make a column of each of its values."
+        )
+    return np.array([_level(value) for value in values], dtype=object)
 
 
 def first_odd(column: pd.Series, form: ColumnFormat) -> str:
@@ -70,7 +76,7 @@ def _cell_and_row(column: pd.Series, place: int) -> tuple[str, str]:
 def looks_like_identifier(column: pd.Series) -> bool:
     """Whether every row has a text of its own, from which nothing can be learned about other rows."""
     values = column.dropna()
-    return len(values) >= FEW and column_kind(column) == "text" and bool(values.is_unique)
+    return len(values) >= FEW and column_kind(column) == "text" and len(set(as_levels(values))) == len(values)
 
 
 def numbers_the_rows(name: str, values: Array, *, tells: bool) -> bool:

@@ -48,7 +48,7 @@ def read_table(
     kind : {"auto", "classification", "regression"}, default="auto"
         ``auto``: text, booleans and up to 20 whole numbers are classes.
     drop : sequence of str, default=()
-        Columns to leave out, such as a row number.
+        Columns to leave out.
     groups, name : str, default=None
         A column whose equal values stay together in every split; the name of the problem, if not the file's.
     types : dict of str to str, default=None
@@ -62,8 +62,9 @@ def read_table(
         return _read_arrays(file, task, target, kind, name, any((drop, groups, types)))
     table = read_frame(file, encoding=encoding, sheet=sheet)
     X = set_column_types(_feature_columns(file, table, task, target, drop, groups), types or {})
-    group = table[groups] if groups else None
-    return _problem_of_columns(name or file.stem, X, table[task], table[target], kind, group)
+    if not len(X):
+        raise ValueError(f"{file} has no rows; give at least one per task.")
+    return _problem_of_columns(name or file.stem, X, table, (task, target, groups), kind)
 
 
 def _read_arrays(file: Path, task: str, target: str, kind: str, name: str | None, names_columns: bool) -> Problem:
@@ -84,11 +85,12 @@ def _feature_columns(
 
 
 def _problem_of_columns(
-    name: str, X: pd.DataFrame, task: pd.Series, target: pd.Series, kind: str, groups: pd.Series | None
+    name: str, X: pd.DataFrame, table: pd.DataFrame, columns: tuple[str, str, str | None], kind: str
 ) -> Problem:
-    """Tasks and classes numbered in the order of their names."""
-    task_names, task_index = np.unique(as_levels(task).astype(str), return_inverse=True)
-    y, class_names = _encode_target(target, kind)
+    """Tasks and classes numbered in the order of their names; ``columns`` = task, target and groups."""
+    task, target, groups = columns
+    task_names, task_index = np.unique(as_levels(table[task]).astype(str), return_inverse=True)
+    y, class_names = _encode_target(table[target], kind)
     return Problem(
         name=name,
         X=X,
@@ -96,7 +98,7 @@ def _problem_of_columns(
         task=task_index.astype(np.int64),
         task_names=tuple(task_names.tolist()),
         class_names=class_names,
-        groups=None if groups is None else as_levels(groups).astype(str),
+        groups=None if groups is None else as_levels(table[groups]).astype(str),
     )
 
 
@@ -135,6 +137,8 @@ def _encode_target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...]
         whole = not form.decimal and bool((values == np.round(values)).all())
         names_classes = whole and len(np.unique(values)) <= MOST_CLASSES
         if kind == "regression" or (kind == "auto" and not names_classes):
+            if np.abs(values).max(initial=0.0) > np.finfo(np.float32).max:
+                raise ValueError(f"Target {column.name!r} holds numbers beyond 3.4e38; divide them all by one number.")
             return values.astype(np.float32), None
         levels, index = np.unique(values, return_inverse=True)
         return index.astype(np.int64), tuple(as_levels(_series(levels)).tolist())

@@ -52,24 +52,13 @@ def _no_process_is_left() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def quick_inference() -> Iterator[None]:
-    """The default preset without most of its time; see ``helpers.quick``."""
-    from helpers.quick import shorten
-
-    with pytest.MonkeyPatch.context() as patch:
-        shorten(patch)
-        yield
+def quick_inference() -> None:
+    """Nothing: tests run the default as users get it."""
 
 
-@pytest.fixture(scope="module", params=["quick", pytest.param("whole", marks=pytest.mark.slow)])
-def inference(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The same tests with a shortened default preset, and in the long form with the one that users have."""
-    from helpers.quick import shorten
-
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "quick":
-            shorten(patch)
-        yield
+@pytest.fixture(scope="module")
+def inference() -> None:
+    """The same."""
 
 
 @pytest.fixture(scope="session")

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 import pytest
 import torch
-
 from helpers.quick import shorten
+
+import vmtl
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.data.rows import Rows
-from vmtl.deployment.prediction_module import PredictionModule
 from vmtl.estimators import model_file
 from vmtl.inference.forest.growing import grow_forest
 from vmtl.inference.forest.share import infer_share
@@ -115,7 +115,7 @@ def test_a_row_alone_is_predicted_as_among_others(model: MultiTaskClassifier) ->
 
 def test_a_file_holds_the_forest(model: MultiTaskClassifier, tmp_path: Path) -> None:
     model.save(tmp_path / "model.vmtl")
-    loaded = MultiTaskClassifier.load(tmp_path / "model.vmtl")
+    loaded = vmtl.load(tmp_path / "model.vmtl")
     assert loaded.hyperparameters_.forest_share == model.hyperparameters_.forest_share
     for name in ("predict_proba", "uncertainty", "predict_set"):
         before, after = (np.asarray(getattr(m, name)(NEW, tasks=NEW_TASK)) for m in (model, loaded))
@@ -128,36 +128,10 @@ def test_a_file_holds_the_forest(model: MultiTaskClassifier, tmp_path: Path) -> 
 def test_a_file_without_all_of_the_forest_is_refused(name: str, model: MultiTaskClassifier) -> None:
     payload, tensors = model_file.describe(model)
     payload["metadata"] = {}
-    model_file.rebuild(MultiTaskClassifier, payload, tensors, "whole")
-    del tensors[f"forest.{name}"]
+    model_file.rebuild(payload, tensors, "whole")
+    del tensors[f"fitted.forest.{name}"]
     with pytest.raises(ModelFileError, match="does not describe"):
-        model_file.rebuild(MultiTaskClassifier, payload, tensors, "damaged")
-
-
-def test_an_exported_program_holds_the_forest(model: MultiTaskClassifier) -> None:
-    module = PredictionModule(model)
-    with torch.no_grad():
-        outputs = dict(zip(module.outputs, module(torch.from_numpy(NEW), torch.from_numpy(NEW_TASK)), strict=True))
-    np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(NEW, tasks=NEW_TASK), rtol=0, atol=1e-5)
-    for name, values in model.uncertainty(NEW, tasks=NEW_TASK).items():
-        np.testing.assert_allclose(outputs[str(name)], values, rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"method": "vbmtl"},
-        {"method": "stl", "max_steps": 2},
-        {"preset": "paper", "max_steps": 2},
-        {"encoder": "linear", "max_steps": 2},
-        {"bayesian_w": False},
-    ],
-    ids=str,
-)
-def test_others_have_no_forest(options: dict[str, Any]) -> None:
-    other = fit(**options)
-    assert other._fitted.forest is None
-    assert other.hyperparameters_.forest_share is None
+        model_file.rebuild(payload, tensors, "damaged")
 
 
 @pytest.mark.parametrize(("columns", "has_forest"), [(100, True), (101, False)])

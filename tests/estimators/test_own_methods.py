@@ -33,7 +33,7 @@ def test_a_registered_method_fits_saves_and_loads(estimator: type, tmp_path: Pat
     expected = by_name.predict(problem.X, tasks=problem.task)
     for model in (by_name, by_value):  # a declaration that has an id is saved by it
         model.save(tmp_path / "model")
-        again = estimator.load(tmp_path / "model")
+        again = vmtl.load(tmp_path / "model")
         assert (again.method, again.method_) == ("mine", MINE)
         np.testing.assert_array_equal(again.predict(problem.X, tasks=problem.task), expected)
 
@@ -56,7 +56,7 @@ def test_a_file_of_a_method_that_is_not_registered_says_what_to_do(
     monkeypatch.delitem(methods._REGISTERED, "mine")
     sentence = r"fitted by the method 'mine', which is not registered here; .*vmtl\.register_method\('mine', \.\.\.\)"
     with pytest.raises(ModelFileError, match=sentence):
-        VMTLClassifier.load(tmp_path / "model")
+        vmtl.load(tmp_path / "model")
 
 
 @pytest.mark.usefixtures("registry")
@@ -71,9 +71,9 @@ def test_a_file_of_another_method_with_the_same_id_says_what_to_do(tmp_path: Pat
         r"'standard_normal'; register the file's method with vmtl\.register_method\('mine', \.\.\., replace=True\)"
     )
     with pytest.raises(ModelFileError, match=sentence):
-        VMTLClassifier.load(tmp_path / "model")
+        vmtl.load(tmp_path / "model")
     register_method("mine", replace(MINE, summary="the same in other words"), replace=True)
-    again = VMTLClassifier.load(tmp_path / "model")
+    again = vmtl.load(tmp_path / "model")
     np.testing.assert_array_equal(
         again.predict_proba(problem.X, tasks=problem.task), model.predict_proba(problem.X, tasks=problem.task)
     )
@@ -89,7 +89,7 @@ from helpers.toys import toy
 problem = toy([8, 9, 7], classes=2)
 model = vmtl.VMTLClassifier("mine", encoder="linear", max_steps=1, random_state=0)
 model.fit(problem.X, problem.y, tasks=problem.task).save(sys.argv[1])
-print(vmtl.VMTLClassifier.load(sys.argv[1]).method_.name)
+print(vmtl.load(sys.argv[1]).method_.name)
 """
 
 

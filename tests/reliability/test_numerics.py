@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-
 from helpers.quick import shorten
+
 from helpers.reliable import Toy
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl.datasets import load_digits_domains

@@ -16,10 +16,11 @@ from vmtl.cli._support.options import (
     Json,
     Kind,
     LabelledTable,
-    Method,
     Missing,
+    PaperMethod,
     Preset,
     Quiet,
+    Relatedness,
     SetOption,
     Sheet,
     Steps,
@@ -49,8 +50,9 @@ def cross_validate(
     folds: Annotated[int, typer.Option(min=2, help="Parts that the rows, or the tasks, are dealt into.")] = 5,
     leave_tasks_out: LeaveTasksOut = False,
     unknown_task: AtTasks = "average",
-    method: Method = "vmtl",
-    preset: Preset = "default",
+    relatedness: Relatedness = None,
+    paper_method: PaperMethod = None,
+    preset: Preset = None,
     steps: Steps = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same folds and models.")] = 0,
     drop: Drop = None,
@@ -71,7 +73,9 @@ def cross_validate(
     reading = Reading.of_options(task, target, kind, drop, types, encoding, sheet)
     problem = reading.problem(table)
     at_tasks = check_at_tasks(unknown_task)  # within tasks it is for those of a single row
-    choice = ModelChoice.of_options(method, preset, steps, seed, option, quiet=True, unknown_task=at_tasks)
+    choice = ModelChoice.of_options(
+        relatedness, paper_method, preset, steps, seed, option, quiet=True, unknown_task=at_tasks
+    )
     splits = deal(problem, folds, seed, leave_tasks_out)
     parts = []
     with progress_bar("Folds", len(splits), visible=not (quiet or json)) as show:

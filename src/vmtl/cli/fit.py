@@ -13,7 +13,7 @@ from vmtl._utils.progress_bar import progress_bar
 from vmtl.cli._support.column_options import named_by_options
 from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.files import check_output
-from vmtl.cli._support.model_choice import ModelChoice
+from vmtl.cli._support.model_choice import ModelChoice, check_without_paper
 from vmtl.cli._support.options import (
     Address,
     Debug,
@@ -22,10 +22,11 @@ from vmtl.cli._support.options import (
     Engine,
     Json,
     Kind,
-    Method,
     Missing,
+    PaperMethod,
     Preset,
     Quiet,
+    Relatedness,
     SetOption,
     Sheet,
     Steps,
@@ -63,8 +64,9 @@ def fit(
     task: TaskColumn = None,
     target: TargetColumn = None,
     kind: Kind = "auto",
-    method: Method = "vmtl",
-    preset: Preset = "default",
+    relatedness: Relatedness = None,
+    paper_method: PaperMethod = None,
+    preset: Preset = None,
     steps: Steps = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")] = 0,
     drop: Drop = None,
@@ -90,8 +92,10 @@ def fit(
     """
     check_output(out, table)
     check_options(table, (checkpoint, folds, holdout, types, encoding, sheet), (engine, workers, address))
+    if paper_method is None:
+        check_without_paper(preset, steps, checkpoint)
     reading = Reading.of_options(task, target, kind, drop, types, encoding, sheet)
-    choice = ModelChoice.of_options(method, preset, steps, seed, option, quiet, unknown_task)
+    choice = ModelChoice.of_options(relatedness, paper_method, preset, steps, seed, option, quiet, unknown_task)
     request = Request(table, out, reading, choice, missing, quiet, json)
     if table.is_dir():
         fit_folder(request, engine=engine or "local", workers=workers, address=address)
@@ -134,7 +138,7 @@ class Request:
         if self.json:
             facts = {name: value for name, value in notes.items() if name != "profile"}
             show_json({"model": str(self.out), **self.choice.facts(), "seconds": seconds, **facts, **shown})
-        done = f"{self.out}: {model.method_.name}{steps_taken(model)} in {seconds:.1f} s."
+        done = f"{self.out}: {what_was_fitted(model)} in {seconds:.1f} s."
         note(done, self.quiet or self.json)
 
 
@@ -167,14 +171,16 @@ def fit_folder(request: Request, **how: Any) -> None:
         started = time.perf_counter()
         model.fit_parquet(folder, task=columns["task"], target=columns["target"], drop=reading.drop, **how)
     model.verbose, seconds = 0, time.perf_counter() - started
-    rows = dict(zip(map(str, model.tasks_), map(int, model._fitted.model.task_rows.tolist()), strict=True))
+    rows = dict(zip(map(str, model.tasks_), map(int, model._fitted.task_rows.tolist()), strict=True))
     request.finish(model, seconds, {**columns, "data": folder.name, "rows": rows, **origin()})
 
 
-def steps_taken(model: MultiTaskEstimator) -> str:
-    """How many gradient steps a fit took; nothing where it took none."""
-    steps = int(model.history_["step"].iloc[-1])
-    return f", {steps} steps" if steps > 1 else ""
+def what_was_fitted(model: MultiTaskEstimator) -> str:
+    """The kind of model, and how many gradient steps it took, if any."""
+    history = getattr(model, "history_", None)
+    if history is None:
+        return "a Gaussian process of all tasks"
+    return f"{model.method_.name}, {int(history['step'].iloc[-1])} steps"
 
 
 def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None, folds: int | None = None) -> float:
@@ -183,7 +189,8 @@ def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None, 
 
     labels, tasks = as_fitted(problem)
     started = time.perf_counter()
-    model.fit(problem.X, labels, tasks=tasks, checkpoint=checkpoint)
+    resumed = {} if checkpoint is None else {"checkpoint": checkpoint}
+    model.fit(problem.X, labels, tasks=tasks, **resumed)
     if folds is not None:
         model.cross_calibrate(problem.X, labels, tasks=tasks, folds=folds)
     model.verbose = 0  # the file is for others, who choose for themselves

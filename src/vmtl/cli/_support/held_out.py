@@ -74,7 +74,6 @@ def predictions_of(model: MultiTaskEstimator, problem: Problem, rows: Array) -> 
     """
     import numpy as np
 
-    from vmtl import MultiTaskRegressor
     from vmtl.cli._support.scores import as_fitted
     from vmtl.evaluation import Evidence
 
@@ -82,7 +81,7 @@ def predictions_of(model: MultiTaskEstimator, problem: Problem, rows: Array) -> 
     uncertainty = model.uncertainty(held.X, tasks=tasks)
     total, epistemic = uncertainty["total"].to_numpy(), uncertainty["epistemic"].to_numpy()
     names = problem.task_names
-    if isinstance(model, MultiTaskRegressor):
+    if problem.class_names is None:
         mean, std = model.predict(held.X, tasks=tasks, return_std=True)
         return Evidence(names, None, held.task, held.y.astype(float), None, mean, std, total, epistemic)
     p = np.zeros((len(rows), problem.n_classes))

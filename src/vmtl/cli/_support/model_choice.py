@@ -22,28 +22,45 @@ class ModelChoice:
     @classmethod
     def of_options(
         cls,
-        method: str,
-        preset: str,
+        relatedness: str | None,
+        paper_method: str | None,
+        preset: str | None,
         steps: int | None,
         seed: int,
         pairs: Iterable[str] | None,
         quiet: bool,
         unknown_task: str = "error",
     ) -> ModelChoice:
-        """The options as they were typed."""
-        named = {"method": method, "preset": preset, "max_steps": steps, "random_state": seed}
-        return cls({**named, "unknown_task": unknown_task, "verbose": int(not quiet)}, tuple(pairs or ()))
+        """The options as they were typed: a method of the paper, or else a Gaussian process."""
+        if paper_method is None:
+            check_without_paper(preset, steps)
+            named: dict[str, Any] = {"relatedness": relatedness or "learned"}
+        elif relatedness is not None:
+            raise ValueError("--relatedness has no effect on the paper's methods; leave it or --paper-method out.")
+        else:
+            named = {"method": paper_method, "preset": preset or "paper", "max_steps": steps}
+        named |= {"random_state": seed, "unknown_task": unknown_task, "verbose": int(not quiet)}
+        return cls(named, tuple(pairs or ()))
 
     @property
     def seed(self) -> int:
         return int(self.named["random_state"])
 
+    @property
+    def is_paper(self) -> bool:
+        """Whether a method of the paper was asked for."""
+        return "method" in self.named
+
     def make(self, is_classification: bool, **options: object) -> MultiTaskEstimator:
         """The estimator for this kind of target; what ``--set`` says has the last word."""
-        from vmtl import MultiTaskClassifier, MultiTaskRegressor
+        from vmtl import estimators
 
-        estimator: type[MultiTaskEstimator] = MultiTaskClassifier if is_classification else MultiTaskRegressor
-        return estimator(**(self.named | options | parse_options(self.pairs, estimator().get_params())))
+        name = f"{'VMTL' if self.is_paper else 'MultiTask'}{'Classifier' if is_classification else 'Regressor'}"
+        estimator: Any = getattr(estimators, name)
+        model: MultiTaskEstimator = estimator(
+            **(self.named | options | parse_options(self.pairs, estimator().get_params()))
+        )
+        return model
 
     def for_problem(self, problem: Problem, task_column: str, missing: str, **options: object) -> MultiTaskEstimator:
         """The estimator for the rows of a table or an array."""
@@ -51,7 +68,14 @@ class ModelChoice:
 
     def facts(self) -> dict[str, object]:
         """What is said of the choice in JSON."""
-        return {"method": self.named["method"]}
+        return {name: self.named[name] for name in ("relatedness", "method", "preset") if name in self.named}
+
+
+def check_without_paper(preset: object, steps: object, checkpoint: object = None) -> None:
+    """Refuse options that only the paper's methods have."""
+    given = {"--preset": preset, "--steps": steps, "--checkpoint": checkpoint}
+    for option in (name for name, value in given.items() if value is not None):
+        raise ValueError(f"{option} is for the paper's methods; add --paper-method, or leave it out.")
 
 
 def of_tables(problem: Problem, task: str, missing: str) -> dict[str, object]:

@@ -63,10 +63,23 @@ Encoding = Annotated[
 ]
 Sheet = Annotated[str | None, typer.Option(help="The sheet of an Excel file; the first if left out.")]
 Missing = Annotated[str, typer.Option(help="Gaps in the features: impute or error.")]
-Preset = Annotated[
-    str, typer.Option(help="default, paper or released.", autocompletion=lambda: ["default", "paper", "released"])
+Relatedness = Annotated[
+    str | None,
+    typer.Option(
+        help="How tasks share: learned, even (all alike), none (each alone) or pooled (as one task).",
+        show_default="learned",
+        autocompletion=lambda: ["learned", "even", "none", "pooled"],
+    ),
 ]
-Steps = Annotated[int | None, typer.Option(min=1, help="Training steps; the preset's number if left out.")]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        help="Of --paper-method: paper or released.", show_default="paper", autocompletion=lambda: ["paper", "released"]
+    ),
+]
+Steps = Annotated[
+    int | None, typer.Option(min=1, help="Of --paper-method: training steps; the preset's number if left out.")
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the estimator; may be repeated."),
@@ -75,7 +88,7 @@ SetOption = Annotated[
 
 def method_names() -> list[str]:
     """The ids of all methods, off their files and entry points: completion must not wait for torch."""
-    folder = files("vmtl").joinpath("methods")
+    folder = files("vmtl").joinpath("paper", "methods")
     declared = {file.name.removesuffix(".py") for file in folder.iterdir() if _is_declaration(file)}
     return sorted(declared | {point.name for point in entry_points(group="vmtl.methods")})
 
@@ -84,7 +97,12 @@ def _is_declaration(file: Traversable) -> bool:
     return file.name.endswith(".py") and not file.name.startswith("_")
 
 
-Method = Annotated[str, typer.Option(help="A method of `vmtl methods`.", autocompletion=method_names)]
+PaperMethod = Annotated[
+    str | None,
+    typer.Option(
+        help="Fit a method of `vmtl methods`, such as vmtl, instead of a Gaussian process.", autocompletion=method_names
+    ),
+]
 ModelFile = Annotated[
     Path,
     typer.Argument(metavar="MODEL", help="A model file written by `vmtl fit` or save().", callback=check_model_file),

@@ -10,7 +10,6 @@ from helpers.tables import make_table
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
 COLUMNS = ["age", "dose", "bmi", "ward"]
-pytestmark = pytest.mark.usefixtures("quick_inference")
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +18,10 @@ def pool() -> pd.DataFrame:
 
 
 @pytest.fixture(scope="module", params=["outcome", "days"])
-def model(request: pytest.FixtureRequest, quick_inference: None) -> MultiTaskClassifier | MultiTaskRegressor:
+def model(request: pytest.FixtureRequest) -> MultiTaskClassifier | MultiTaskRegressor:
     kind = MultiTaskClassifier if request.param == "outcome" else MultiTaskRegressor
     train = make_table(60, 0)
-    fitted = kind(missing="impute", max_steps=15, random_state=0)
+    fitted = kind(missing="impute", random_state=0)
     return fitted.fit(train[COLUMNS], train[request.param], tasks=train["site"])
 
 
@@ -58,11 +57,3 @@ def test_what_cannot_be_chosen_is_said(model: MultiTaskClassifier | MultiTaskReg
     ):
         with pytest.raises(ValueError, match=sentence):
             model.suggest(*arguments, **options)
-
-
-def test_a_model_without_uncertain_weights_cannot_say() -> None:
-    train = make_table(40, 0)
-    model = MultiTaskClassifier("stl", max_steps=2, random_state=0)
-    model.fit(train[["age", "dose"]], train["outcome"], tasks=train["site"])
-    with pytest.raises(ValueError, match=r"The weights of this model have no uncertainty .* fit method='vmtl'"):
-        model.suggest(train[["age", "dose"]], train["site"], 3)

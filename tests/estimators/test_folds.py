@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from helpers.report_models import Case
 from helpers.three_tasks import REAL, TASK, UNIT
-from vmtl import MultiTaskRegressor
-from vmtl.estimators.mixins.folds import check_folds, fold_numbers, scores_by_folds
+from vmtl import VMTLClassifier, VMTLRegressor
+from vmtl.estimators.folds import check_folds, fold_numbers, scores_by_folds
 
 
 def test_every_task_is_spread_over_the_folds() -> None:
@@ -27,9 +27,9 @@ def test_a_score_is_that_of_a_fit_without_the_row() -> None:
     """Fold by fold, by hand: how many predictive deviations each target is from its prediction."""
     weight = np.where(np.arange(len(UNIT)) % 5, 1.0, 3.0)
     numbers = fold_numbers(REAL.task, 3, 0)
-    model: Any = MultiTaskRegressor("bmtl", preset="paper", max_steps=5, latent_dim=4, random_state=0)
+    model: Any = VMTLRegressor("bmtl", encoder="linear", max_steps=5, latent_dim=4, random_state=0)
     model.fit(REAL.X, UNIT, tasks=TASK, sample_weight=weight)
-    found = scores_by_folds(model, REAL.X, UNIT, TASK, weight, numbers)
+    found = scores_by_folds(model, REAL.X, UNIT, TASK.astype(object), weight, numbers)
     for fold in range(3):
         rest, out = numbers != fold, numbers == fold
         other = clone(model).set_params(random_state=model.seed_)
@@ -41,7 +41,7 @@ def test_a_score_is_that_of_a_fit_without_the_row() -> None:
 def test_a_class_that_a_fold_never_saw_is_as_strange_as_can_be(class_case: Case) -> None:
     y = class_case.train.y.astype(object).copy()
     y[0] = "once"
-    model = type(class_case.model)("bmtl", preset="paper", max_steps=5, random_state=0)
+    model = VMTLClassifier("bmtl", encoder="linear", max_steps=5, random_state=0)
     model.fit(class_case.train.X, y, tasks=class_case.train.tasks)
     model.cross_calibrate(class_case.train.X, y, tasks=class_case.train.tasks, folds=2)
     scores = model._fitted.left_out

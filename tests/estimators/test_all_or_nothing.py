@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from vmtl.estimators.mixins.all_or_nothing import all_or_nothing
+from vmtl.estimators.all_or_nothing import all_or_nothing
 
 
 def change(estimator: SimpleNamespace, error: type[BaseException] | None) -> None:

@@ -15,7 +15,7 @@ DATA = toy([8, 9, 7], classes=3)
 
 
 def fitted(X: object) -> MultiTaskClassifier:
-    return MultiTaskClassifier("bmtl", encoder="linear", max_steps=5, random_state=0).fit(X, DATA.y, tasks=DATA.task)
+    return MultiTaskClassifier(random_state=0).fit(X, DATA.y, tasks=DATA.task)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, sparse.csc_array, pd.DataFrame, list])
@@ -51,7 +51,7 @@ def test_text_and_gaps_are_encoded_as_in_training() -> None:
 
 def test_the_task_column_is_no_feature() -> None:
     table = pd.DataFrame(DATA.X).rename(columns=str).assign(site=DATA.task)
-    model = MultiTaskClassifier("bmtl", encoder="linear", max_steps=5, task_column="site").fit(table, DATA.y)
+    model = MultiTaskClassifier(task_column="site", random_state=0).fit(table, DATA.y)
     assert "site" not in model.feature_names_in_
     np.testing.assert_array_equal(model.predict(table), model.predict(table.drop(columns="site"), tasks=DATA.task))
 

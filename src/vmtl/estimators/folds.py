@@ -14,7 +14,7 @@ from vmtl._utils.progress_bar import progress_bar
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 
 if TYPE_CHECKING:
-    from vmtl.estimators.base import BaseMultiTask
+    from vmtl.estimators.base import BaseTaskEstimator
 
 
 def fold_numbers(codes: Array, folds: int, seed: int) -> Array:
@@ -28,19 +28,19 @@ def fold_numbers(codes: Array, folds: int, seed: int) -> Array:
 
 
 def scores_by_folds(
-    estimator: BaseMultiTask,
+    estimator: BaseTaskEstimator,
     X: MatrixLike,
     y: VectorLike,
-    tasks: VectorLike | None,
+    labels: Array,
     sample_weight: VectorLike | None,
     numbers: Array,
 ) -> Array:
     """(n,) how strange each target is to a fit without the rows of its fold ``numbers`` (n,).
 
-    A class that a fit never saw is as strange as anything can be.
+    ``labels`` (n,) are the tasks of the rows. A class that a fit never saw is as strange as anything can be.
     """
     scores = np.full(len(numbers), np.inf)
-    labels = np.asarray(y)
+    targets = np.asarray(y)
     with progress_bar("Fits without a fold", int(numbers.max()) + 1, visible=bool(estimator.verbose)) as show:
         for fold in np.unique(numbers):
             rest, left_out = np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)
@@ -48,21 +48,21 @@ def scores_by_folds(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what is wrong with the rows was said when all were fitted
                 other.fit(
-                    _some(X, rest), labels[rest], tasks=_some(tasks, rest), sample_weight=_some(sample_weight, rest)
+                    _safe_indexing(X, rest),
+                    targets[rest],
+                    tasks=labels[rest],
+                    sample_weight=None if sample_weight is None else _safe_indexing(sample_weight, rest),
                 )
-            seen = left_out[np.isin(labels[left_out], getattr(other, "classes_", labels[left_out]))]
+            seen = left_out[np.isin(targets[left_out], getattr(other, "classes_", targets[left_out]))]
             if len(seen):
-                scores[seen] = other._nonconformity(_some(X, seen), labels[seen], _some(tasks, seen))
+                scores[seen] = other._nonconformity(_safe_indexing(X, seen), targets[seen], labels[seen])
             show()
     known = np.isfinite(scores)
     scores[~known] = max(1.0, float(scores[known].max(initial=0.0)))
     return scores
 
 
-def check_folds(folds: int, n_rows: int) -> None:
-    if not isinstance(folds, Integral) or not 2 <= folds <= n_rows:
+def check_folds(folds: Any, n_rows: int) -> None:
+    """A number of folds that ``n_rows`` rows can be divided into."""
+    if not isinstance(folds, Integral) or not 2 <= int(folds) <= n_rows:
         raise ValueError(f"folds is {folds!r}; give a number from 2 to {n_rows}, the number of rows.")
-
-
-def _some(values: Any, rows: Array) -> Any:
-    return None if values is None else _safe_indexing(values, rows)

@@ -100,7 +100,7 @@ def test_an_installed_package_brings_its_methods_everywhere(tmp_path: Path) -> N
     info.mkdir(parents=True)
     (site / "own_methods.py").write_text(DECLARATION)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-methods\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[vmtl.paper.methods]\nmine = own_methods:MINE\n")
+    (info / "entry_points.txt").write_text("[vmtl.methods]\nmine = own_methods:MINE\n")
     source, tests = Path(vmtl.__file__).parents[1], Path(__file__).parents[1]
     path = os.pathsep.join(map(str, (site, source, tests)))
 

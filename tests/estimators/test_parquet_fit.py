@@ -18,7 +18,7 @@ from vmtl.estimators import parquet_fit
 
 pytest.importorskip("pyarrow", reason="Parquet is an extra: pip install vmtl[tables]")
 
-N_ROWS = 400
+N_ROWS = 900
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -92,9 +92,9 @@ def test_a_small_folder_is_read_whole(tmp_path: Path) -> None:
 
 def test_of_very_many_rows_a_pool_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then other rows are looked at when something is chosen: the model is another one, but hardly."""
-    monkeypatch.setattr(stored_rows, "POOL_ROWS", 250)
+    monkeypatch.setattr(stored_rows, "POOL_ROWS", 600)
     monkeypatch.setattr(stored_rows, "TASK_ROWS", 30)
-    table = labelled(600, 0)
+    table = labelled(900, 0)
     write_folder(tmp_path / "rows", table)
     found = model_of(0).fit_parquet(tmp_path / "rows", task="site", target="y")
     expected = in_memory(table, model_of(0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from vmtl.estimators.model_file import load
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from vmtl.estimators.variational import VMTLClassifier, VMTLRegressor
 
     #: Any of the four, for annotations.
-    MultiTaskEstimator = MultiTaskClassifier | MultiTaskRegressor | VMTLClassifier | VMTLRegressor
+    MultiTaskEstimator: TypeAlias = MultiTaskClassifier | MultiTaskRegressor | VMTLClassifier | VMTLRegressor
 
 __all__ = ["MultiTaskClassifier", "MultiTaskRegressor", "VMTLClassifier", "VMTLRegressor", "load"]
 

@@ -32,7 +32,7 @@ from vmtl.estimators.inputs.task_column import check_task_column
 from vmtl.estimators.inputs.task_labels import encode_tasks, task_values, unique_tasks
 from vmtl.estimators.inputs.training_rows import make_rows
 from vmtl.estimators.inputs.unknown_tasks import RowTasks, UnknownRows, UnknownTasks
-from vmtl.estimators.prediction import TaskPredictor, features_of
+from vmtl.estimators.prediction import TaskPredictor
 from vmtl.estimators.relatedness_tables import RelatednessTables
 from vmtl.estimators.suggestions import offered_rows, suggest_rows
 from vmtl.results.left_out_scores import LeftOutScores
@@ -344,7 +344,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     def _n_features_out(self) -> int:
         """K, for ``get_feature_names_out``."""
         row, task = np.zeros((1, self.n_features_in_)), np.zeros(1, dtype=np.int64)
-        return features_of(self._fitted, row, task).shape[1]
+        return int(self._fitted.features(row, task).shape[1])
 
     def unknown_task_weights(self, X: MatrixLike, *, tasks: VectorLike | None = None) -> pd.DataFrame:
         """With whose weights the tasks of X that were not in training are predicted.
@@ -500,7 +500,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
 
     # -- further rows ----------------------------------------------------------------------------------
 
-    @available_if(_is_gp)
+    @available_if(_is_gp)  # type: ignore[untyped-decorator]
     def add_task(
         self, X: MatrixLike, y: VectorLike, *, task: Hashable, sample_weight: VectorLike | None = None
     ) -> Self:
@@ -531,9 +531,9 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         known = list(self.tasks_)
         with threads(self.n_threads):
             if label in known:
-                self._fitted = self._fitted.add_rows(known.index(label), rows)
+                self._fitted = self._fitted.add_rows(known.index(label), rows, self.seed_)
             else:
-                self._fitted = self._fitted.add_task(rows)
+                self._fitted = self._fitted.add_task(rows, self.seed_)
                 self._keep_tasks([*known, label])
         return self
 
@@ -561,7 +561,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
                 stacklevel=4,
             )
 
-    @available_if(_is_gp)
+    @available_if(_is_gp)  # type: ignore[untyped-decorator]
     def suggest(
         self, X: MatrixLike, tasks: VectorLike | None = None, n: int = 10, *, task: Hashable | None = None
     ) -> Array:
@@ -591,7 +591,7 @@ class BaseTaskEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         with threads(self.n_threads):
             return suggest_rows(self._fitted, x, codes, offered, n, seed=self.seed_, visible=bool(self.verbose))
 
-    @available_if(_is_gp)
+    @available_if(_is_gp)  # type: ignore[untyped-decorator]
     def fit_parquet(
         self,
         folder: str | Path,

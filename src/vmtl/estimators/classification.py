@@ -98,7 +98,8 @@ class BaseTaskClassifier(ClassifierMixin, BaseTaskEstimator):  # type: ignore[mi
         """
 
         def most_probable(x: Array, row_tasks: RowTasks) -> Array:
-            return self._predictor.probabilities(x, row_tasks).argmax(axis=1)
+            places: Array = self._predictor.probabilities(x, row_tasks).argmax(axis=1)
+            return places
 
         labels: Array = self._in_parts(X, tasks, most_probable)
         return np.asarray(self.classes_[labels])

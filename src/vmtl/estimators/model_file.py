@@ -19,7 +19,6 @@ from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.data.preprocessing import TablePreprocessor
 from vmtl.estimators.inputs.target_encoding import ClassEncoder, RealEncoder, TargetEncoder
-from vmtl.estimators.prediction import features_of
 from vmtl.results.left_out_scores import LeftOutScores
 
 if TYPE_CHECKING:
@@ -68,7 +67,8 @@ def load(path: str | Path) -> MultiTaskEstimator:
         A fitted estimator of the class that was saved.
     """
     document, tensors = tensor_files.load(path, "model")
-    return rebuild(document, tensors, str(path))
+    estimator: MultiTaskEstimator = rebuild(document, tensors, str(path))
+    return estimator
 
 
 def describe(estimator: BaseTaskEstimator) -> tuple[dict[str, object], dict[str, Tensor]]:
@@ -150,7 +150,7 @@ def _try_out(estimator: Any) -> None:
     if tuple(estimator._fitted.class_mask.shape) != (n_tasks, n_classes) or len(set(estimator.tasks_)) < n_tasks:
         raise ValueError(f"{n_tasks} tasks and {n_classes} classes do not match the weights")
     n_columns = estimator.n_features_in_
-    features_of(estimator._fitted, np.zeros((1, n_columns)), np.zeros(1, dtype=np.int64))
+    estimator._fitted.features(np.zeros((1, n_columns)), np.zeros(1, dtype=np.int64))
     if estimator.preprocessor_ is not None and len(estimator.preprocessor_.feature_names_out_) != n_columns:
         raise ValueError(f"{n_columns} columns do not match the table")
 

@@ -36,21 +36,24 @@ class TaskPredictor:
 
     def probabilities(self, x: Array, tasks: RowTasks) -> Array:
         """(n, C) class probabilities."""
-        return self._predict(x, tasks, self.fitted.probabilities, _average_probabilities).probabilities
+        prediction: Probabilities = self._predict(x, tasks, self.fitted.probabilities, _average_probabilities)
+        return prediction.probabilities
 
     def classes(self, x: Array, tasks: RowTasks) -> ClassPrediction:
         """Class probabilities and their entropies."""
-        return self._predict(x, tasks, self.fitted.classes, _average_classes)
+        prediction: ClassPrediction = self._predict(x, tasks, self.fitted.classes, _average_classes)
+        return prediction
 
     def values(self, x: Array, tasks: RowTasks) -> RealPrediction:
         """Means and deviations, in units of the standardised target."""
-        return self._predict(x, tasks, self.fitted.values, _average_values)
+        prediction: RealPrediction = self._predict(x, tasks, self.fitted.values, _average_values)
+        return prediction
 
     def features(self, x: Array, tasks: RowTasks) -> Array:
         """(n, K) features."""
 
         def features(rows: Array, codes: Array) -> Features:
-            return Features(features_of(self.fitted, rows, codes))
+            return Features(self.fitted.features(rows, codes))
 
         return self._predict(x, tasks, features, _average_features).features
 
@@ -69,12 +72,6 @@ class TaskPredictor:
                 getattr(prediction, name)[rows] = values
         _check_finite(prediction, x)
         return prediction
-
-
-def features_of(fitted: Any, x: Array, codes: Array) -> Array:
-    """(n, K) features: of a Gaussian process the same for all tasks, of a network perhaps each task's own."""
-    features: Array = fitted.transform(x) if hasattr(fitted, "transform") else fitted.features(x, codes)
-    return features
 
 
 def _check_finite(prediction: object, x: Array) -> None:

@@ -76,12 +76,13 @@ class RelatednessTables:
         """(T,) the mixing weights of one task; of thousands of tasks computed from the factor of their covariance."""
         if self.structure is None:
             return np.zeros(len(self.tasks))
-        row = None if self.structure.alpha is None else self.structure.alpha[task]
-        if row is None and self.structure.factor is None:
+        if self.structure.alpha is not None:
+            row = self.structure.alpha[task]
+        elif self.structure.factor is None:
             even = np.full(len(self.tasks), 1 / (len(self.tasks) - 1))
             even[task] = 0.0
             return even
-        if row is None:
+        else:
             from vmtl.gp.relatedness import conditional_of
             from vmtl.gp.task_covariance import LowRankCovariance
 

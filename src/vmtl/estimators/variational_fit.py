@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from vmtl.estimators.variational import VMTLClassifier, VMTLRegressor
 
-    Estimator = VMTLClassifier | VMTLRegressor
+    Estimator: TypeAlias = VMTLClassifier | VMTLRegressor
 
 #: Parameters that are settings of the same name; None leaves the value of the preset.
 OPTIONS = (

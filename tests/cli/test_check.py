@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from helpers.tables import FEW, Run, make_table
-from vmtl import MultiTaskRegressor
+from vmtl import load
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_columns_that_cannot_be_predicted_from_are_named(
 
 
 def test_a_model_keeps_a_profile_but_no_row(run: Run, real_model: Path) -> None:
-    profile = MultiTaskRegressor.load(real_model).metadata_["profile"]
+    profile = load(real_model).metadata_["profile"]
     assert sum(profile["rows"].values()) == 90
     assert "profile" not in json.loads(run("info", real_model, "--json").stdout)
 
@@ -94,7 +94,7 @@ def test_what_makes_no_sense_is_refused(run: Run, tables: Path, real_model: Path
     done = run("check", real_model, tables / "new.csv", "--type", "age=text")
     assert done.exit_code == 2
     assert "leave out --target, --kind, --drop and --type" in done.stderr
-    MultiTaskRegressor.load(real_model).save(tmp_path / "bare.vmtl", metadata={"task": "site"})
+    load(real_model).save(tmp_path / "bare.vmtl", metadata={"task": "site"})
     done = run("check", tmp_path / "bare.vmtl", tables / "new.csv")
     assert done.exit_code == 2
     assert "does not say what its training rows looked like" in done.stderr
@@ -106,6 +106,6 @@ def test_a_fit_reads_a_table_as_the_check_said(run: Run, written: Path, tmp_path
     assert done.exit_code == 0, done.output
     assert "2 columns (1 text, 1 date)" in done.stderr
     assert "The target 'cost' has 2 values far from all others" in done.stderr
-    preprocessor = MultiTaskRegressor.load(tmp_path / "m.vmtl").preprocessor_
+    preprocessor = load(tmp_path / "m.vmtl").preprocessor_
     assert preprocessor is not None
     assert preprocessor.kinds_ == {"day": "date", "share": "text"}

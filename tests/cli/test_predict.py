@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.tables import FEW, Run
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import load
 from vmtl.datasets import load_npz, make_task_groups, save_npz
 
 
@@ -26,7 +26,7 @@ def test_class_predictions_have_probabilities_and_uncertainty(
     pd.testing.assert_frame_equal(predicted[new.columns], new)
     np.testing.assert_allclose(predicted[probabilities].sum(axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(predicted["total"], predicted["aleatoric"] + predicted["epistemic"], atol=1e-5)
-    model = MultiTaskClassifier.load(class_model)
+    model = load(class_model)
     assert (predicted["prediction"] == model.predict(new)).all()  # Python finds the task column by itself
     labelled = pd.read_csv(tables / "class_labelled.csv")
     assert (predicted["prediction"] == labelled["outcome"]).mean() > 0.6
@@ -40,7 +40,7 @@ def test_real_predictions_are_in_the_targets_unit(run: Run, tables: Path, real_m
     np.testing.assert_allclose(
         predicted["total"] ** 2, predicted["aleatoric"] ** 2 + predicted["epistemic"] ** 2, rtol=5e-5
     )
-    mean, std = MultiTaskRegressor.load(real_model).predict(pd.read_csv(tables / "new.csv"), return_std=True)
+    mean, std = load(real_model).predict(pd.read_csv(tables / "new.csv"), return_std=True)
     np.testing.assert_allclose(predicted["prediction"], mean, rtol=1e-6, atol=1e-6 * mean.std())
     np.testing.assert_allclose(predicted["total"], std, rtol=1e-5)
 
@@ -95,12 +95,12 @@ def test_intervals_and_sets(run: Run, tables: Path, class_model: Path, real_mode
     out, new = tmp_path / "p.csv", tables / "new.csv"
     assert run("predict", real_model, new, "--out", out, "--coverage", 0.8).exit_code == 0
     predicted, table = pd.read_csv(out), pd.read_csv(new)
-    ends = MultiTaskRegressor.load(real_model).predict_interval(table, coverage=0.8)
+    ends = load(real_model).predict_interval(table, coverage=0.8)
     np.testing.assert_allclose(predicted[["low", "high"]], ends, rtol=1e-5, atol=1e-5)
     assert (predicted["low"] < predicted["prediction"]).all()
     assert run("predict", class_model, new, "--out", out, "--coverage", 0.8).exit_code == 0
     predicted = pd.read_csv(out)
-    sets = MultiTaskClassifier.load(class_model).predict_set(table, coverage=0.8)
+    sets = load(class_model).predict_set(table, coverage=0.8)
     assert [set(cell.split("; ")) for cell in predicted["set"]] == [set(sets.columns[row]) for row in sets.to_numpy()]
     wrong = run("predict", class_model, new, "--out", tmp_path / "q.csv", "--coverage", 90)
     assert wrong.exit_code == 2

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from helpers.small_fits import small
-from vmtl import MultiTaskClassifier
+from vmtl import MultiTaskClassifier, load
 from vmtl.data.column_format import ColumnFormat
 from vmtl.data.column_types import column_format, column_formats, nearest_format, plain_kind, set_column_types
 
@@ -150,7 +150,7 @@ def test_an_estimator_keeps_what_it_took_columns_for(tmp_path: Path) -> None:
     assert model.preprocessor_ is not None
     assert list(map(str, model.preprocessor_.formats_.values())) == ["date (day first)", "number ($)"]
     model.save(tmp_path / "m.vmtl")
-    again = MultiTaskClassifier.load(tmp_path / "m.vmtl")
+    again = load(tmp_path / "m.vmtl")
     ambiguous = written[written["day"].str.slice(0, 2) < "13"]  # these alone would be read with the month first
     iso = ambiguous.assign(day=pd.to_datetime(ambiguous["day"], dayfirst=True, format="%d/%m/%Y"))
     at = tasks[ambiguous.index]

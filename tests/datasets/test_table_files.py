@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from vmtl import MultiTaskClassifier
+from vmtl import MultiTaskClassifier, load
 from vmtl.data.splits import random_split
 from vmtl.datasets import read_table
 
@@ -57,7 +57,7 @@ def test_from_raw_rows_to_predictions_with_gaps_and_an_unseen_level(tmp_path: Pa
     model.save(tmp_path / "m.vmtl")
     (tmp_path / "new.csv").write_text("colour,age\ngreen,80\nred,\n")
     new = pd.read_csv(tmp_path / "new.csv")
-    again = MultiTaskClassifier.load(tmp_path / "m.vmtl")
+    again = load(tmp_path / "m.vmtl")
     np.testing.assert_array_equal(
         again.predict_proba(new, tasks=["north", "south"]), model.predict_proba(new, tasks=["north", "south"])
     )

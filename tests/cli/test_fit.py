@@ -88,8 +88,11 @@ def test_options_reach_the_estimator(run: Run, tables: Path, tmp_path: Path) -> 
     assert document["columns"] == ["age", "dose", "bmi"]
 
 
-def test_a_checkpointed_run_gives_the_same_model(run: Run, tables: Path, class_model: Path, tmp_path: Path) -> None:
+def test_a_checkpointed_run_gives_the_same_model(run: Run, tables: Path, tmp_path: Path) -> None:
     fit = ("fit", tables / "class_train.csv", "--task", "site", "--target", "outcome", *FEW, "-q")
+    fit += ("--paper-method", "vmtl", "--steps", "15")
+    class_model = tmp_path / "whole.vmtl"
+    assert run(*fit, "--out", class_model).exit_code == 0
     for name in ("first", "again"):
         done = run(*fit, "--checkpoint", tmp_path / "state", "--out", tmp_path / f"{name}.vmtl")
         assert done.exit_code == 0, done.output

@@ -90,8 +90,8 @@ TABLE = Walk(
     (
         Step("You type", "cli.fit.fit"),
         Step("The file becomes a Problem", "datasets.table_files.read_table"),
-        Step("Separator and cells", "datasets.table_files.read_frame"),
-        Step("Number, date or text?", "data.columns.column_kind"),
+        Step("Separator and cells", "datasets.frame_files.read_frame"),
+        Step("Number, date or text?", "data.column_types.column_format"),
         Step("Warnings about odd columns", "cli._support.advice.warnings_about"),
         Step("The estimator is fitted", "estimators.base.BaseMultiTask.fit"),
         Step("Means, levels and gaps are learned", "data.preprocessing.TablePreprocessor.fit"),

@@ -80,7 +80,7 @@ def decode() -> object:
         ("pyarrow", "tables", read_parquet),
         ("pyarrow", "tables", open_parquet_folder),
         ("ray", "ray", lambda folder: use_ray()),
-        ("fastapi", "serve", lambda folder: serve()),
+        ("starlette", "serve", lambda folder: serve()),
         ("onnxscript", "onnx", lambda folder: export()),
         ("PIL", "images", lambda folder: decode()),
     ],

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.system
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 #: What an empty environment must not hold: the packages of extras that nothing else brings.
-ONLY_IN_EXTRAS = {"fastapi", "matplotlib", "onnx", "openpyxl", "pillow", "pyarrow", "ray", "rich", "typer", "uvicorn"}
+ONLY_IN_EXTRAS = {"starlette", "matplotlib", "onnx", "openpyxl", "pillow", "pyarrow", "ray", "rich", "typer", "uvicorn"}
 
 
 @pytest.fixture(scope="session")

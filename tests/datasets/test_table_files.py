@@ -51,7 +51,7 @@ def test_from_raw_rows_to_predictions_with_gaps_and_an_unseen_level(tmp_path: Pa
     problem = read_table(tmp_path / "p.csv")
     split = random_split(problem, 0.7)
     train, test = problem.subset(split.train), problem.subset(split.test)
-    model = MultiTaskClassifier(missing="impute", max_steps=100, random_state=0)
+    model = MultiTaskClassifier(missing="impute", random_state=0)
     model.fit(train.X, train.labels, tasks=train.tasks)
     assert model.score(test.X, test.labels, tasks=test.tasks) > 0.7
     model.save(tmp_path / "m.vmtl")

@@ -67,8 +67,7 @@ def cross_validate(
 ) -> None:
     """Score a model on rows that it was not fitted to, every row once.
 
-    The rows of every task are dealt into folds; each fold is predicted by a model of all others. With
-    `--leave-tasks-out` the tasks are dealt instead, and each is predicted without any row of its own.
+    Rows are dealt into folds within tasks; with `--leave-tasks-out`, each task is predicted without its own rows.
     """
     reading = Reading.of_options(task, target, kind, drop, types, encoding, sheet)
     problem = reading.problem(table)

@@ -13,7 +13,7 @@ from vmtl._utils.progress_bar import progress_bar
 from vmtl.cli._support.column_options import named_by_options
 from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.files import check_output
-from vmtl.cli._support.model_choice import ModelChoice, check_without_paper
+from vmtl.cli._support.model_choice import ModelChoice
 from vmtl.cli._support.options import (
     Address,
     Debug,
@@ -86,16 +86,12 @@ def fit(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Fit one model to all tasks of a table.
-
-    The file holds all that `predict` needs. Columns that are seldom intended are pointed out. A folder may be large.
-    """
+    """Fit one model to all tasks of a table, and write a file that holds all that `predict` needs."""
     check_output(out, table)
     check_options(table, (checkpoint, folds, holdout, types, encoding, sheet), (engine, workers, address))
-    if paper_method is None:
-        check_without_paper(preset, steps, checkpoint)
     reading = Reading.of_options(task, target, kind, drop, types, encoding, sheet)
     choice = ModelChoice.of_options(relatedness, paper_method, preset, steps, seed, option, quiet, unknown_task)
+    choice.check_checkpoint(checkpoint)
     request = Request(table, out, reading, choice, missing, quiet, json)
     if table.is_dir():
         fit_folder(request, engine=engine or "local", workers=workers, address=address)

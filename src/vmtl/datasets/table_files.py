@@ -57,8 +57,7 @@ def read_table(
         The encoding of a text file, found by itself if None; the sheet of an Excel file, the first if None.
     """
     check_kind_of_target(kind)
-    file = Path(path)
-    if file.suffix.lower() == ".npz" and file.is_file():
+    if (file := Path(path)).suffix.lower() == ".npz" and file.is_file():
         return _read_arrays(file, task, target, kind, name, any((drop, groups, types)))
     table = read_frame(file, encoding=encoding, sheet=sheet)
     X = set_column_types(_feature_columns(file, table, task, target, drop, groups), types or {})

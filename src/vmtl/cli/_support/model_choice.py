@@ -51,6 +51,11 @@ class ModelChoice:
         """Whether a method of the paper was asked for."""
         return "method" in self.named
 
+    def check_checkpoint(self, checkpoint: object) -> None:
+        """Only the paper's methods take steps that can be continued."""
+        if not self.is_paper:
+            check_without_paper(None, None, checkpoint)
+
     def make(self, is_classification: bool, **options: object) -> MultiTaskEstimator:
         """The estimator for this kind of target; what ``--set`` says has the last word."""
         from vmtl import estimators

@@ -186,7 +186,7 @@ def _name(frame: FrameType) -> str:
     """The dotted name below ``vmtl``; inner functions belong to the outer ones, the bodies of classes to nobody."""
     module = frame.f_globals.get("__name__", "")
     name = frame.f_code.co_qualname.partition(".<locals>")[0]
-    is_function = frame.f_code.co_flags & inspect.CO_NEWLOCALS
+    is_function = frame.f_code.co_flags & inspect.CO_NEWLOCALS and "<" not in name
     return f"{module.removeprefix('vmtl.')}.{name}" if module.startswith("vmtl.") and is_function else ""
 
 

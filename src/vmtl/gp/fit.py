@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from vmtl.data.duplicates import merge_duplicates
+from vmtl.data.row_order import in_canonical_order
 from vmtl.data.rows import Rows
 from vmtl.data.stored.stored_rows import StoredRows
 from vmtl.data.subsampling import subsample_rows
@@ -34,7 +34,7 @@ def fit(
     seed: int = 0,
     on_phase: Callable[[str], None] = lambda phase: None,
 ) -> FittedGP:
-    """The posterior of raw rows.
+    """The posterior of raw rows, whose order does not matter; a row of weight 2 is a row twice.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def fit(
         Told what is being done.
     """
     if not isinstance(rows, StoredRows):
-        rows = merge_duplicates(rows.cpu())
+        rows = in_canonical_order(rows.cpu())
     elif len(rows.task) <= MAX_GRAM_ROWS:
-        rows = merge_duplicates(rows.take(torch.arange(len(rows.task))))
+        rows = in_canonical_order(rows.take(torch.arange(len(rows.task))))
     on_phase("choosing a kernel")
     choice = choose_kernel(rows, seed)
     features = KernelFeatures.learn(rows, choice, seed)

@@ -90,7 +90,7 @@ def update(rows: Rows, expected: Expectation, noise: float, seed: int) -> Update
         return Update(weights, (rows.y.double() - errors)[:, None], log_score)
     fold = stratified_folds(rows.task, rows.y, N_FOLDS, seed)
     trained = torch.cat([torch.ones(len(z), 1, dtype=torch.bool), fold[:, None] != torch.arange(N_FOLDS)], 1)
-    labels = Labels(rows.y, torch.ones(len(z), rows.n_classes, dtype=torch.bool))
+    labels = Labels(rows.y, rows.n_classes)
     latent = before[:, 1:] - before[:, :1] if labels.n_latent == 1 else before
     modes, dual = solve(kernel, labels, weight[:, None] * trained, latent)
     held_out = both_classes(modes[torch.arange(len(z)), 1 + fold])

@@ -48,17 +48,21 @@ def solve(
     hyperparameters, with a table of all pairs as long as that is small.
     """
     covariance = search.covariance(found.strength, found.decay, found.best.isolated)
-    prior = found.latent_prior(covariance)
-    n = len(z.task)
+    prior, noise = found.latent_prior(covariance), found.noise
+    n, rows, held_out = len(z.task), None, None
     if n == len(gram.rows.task):
-        held_out = found.average(lambda point: point.held_out)
-        return Solution(found.weights(gram), prior, found.noise, gram.rows, held_out)
-    if n > MAX_GRAM_ROWS or z.n_classes * n**2 > MAX_GRAM_CELLS:
-        return Solution(solve_many_rows(z, prior, found.noise), prior, found.noise, None, None)
-    whole = Gram.of(z.cpu())
-    unit = found.noise / z.unit**0.5 if not z.is_classification else 1.0
-    point = likelihood_of(whole, seed).evaluate(prior.scaled(1 / unit))
-    return Solution(whole.weights(point.dual, point.prior), point.prior, point.noise, whole.rows, point.held_out)
+        weights, rows, held_out = found.weights(gram), gram.rows, found.average(lambda point: point.held_out)
+    elif n > MAX_GRAM_ROWS or z.n_classes * n**2 > MAX_GRAM_CELLS:
+        weights = solve_many_rows(z, prior, noise)
+    else:
+        whole = Gram.of(z.cpu())
+        unit = noise / z.unit**0.5 if not z.is_classification else 1.0
+        point = likelihood_of(whole, seed).evaluate(prior.scaled(1 / unit))
+        weights, rows, held_out = whole.weights(point.dual, point.prior), whole.rows, point.held_out
+        prior, noise = point.prior, point.noise
+    offset = search.likelihood.offset_of_absent_classes(found.best.evaluation.prior)
+    weights[..., -1] += offset * ~z.class_mask.cpu()
+    return Solution(weights, prior, noise, rows, held_out)
 
 
 # ---- what the weights say of rows -----------------------------------------------------------------------

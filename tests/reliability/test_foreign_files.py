@@ -15,7 +15,7 @@ import torch
 import vmtl
 from helpers.model_files import MEGABYTE, put_together, refused, take_apart
 from helpers.reliable import Toy, make_toy
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import MultiTaskClassifier
 from vmtl._utils import tensor_files
 from vmtl._utils.tensor_files import FORMAT_VERSION
 

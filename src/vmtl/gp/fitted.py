@@ -145,8 +145,8 @@ class FittedGP:
     def classes(self, x: Array, task: Array) -> ClassPrediction:
         """Probabilities, and how much of their entropy is left on average over the posterior.
 
-        Logits vary about the mode by q(w); draws of them split the entropy in the ratio of the mean entropy of the draws
-        to the entropy of their mean.
+        Logits vary about the mode by q(w); draws of them split the entropy in the ratio of the mean entropy of the
+        draws to the entropy of their mean.
         """
         parts = []
         for rows, tasks in _parts(x, task):
@@ -197,7 +197,7 @@ class FittedGP:
         return p if self.forest is None else self.forest.join(p, self.forest(x))
 
     def with_entropies(self, mean: Tensor, variance: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Probabilities (n, C) and both entropies (n,) of rows whose logits have these means (n, C) and variance (n,)."""
+        """Probabilities (n, C) and both entropies (n,) where logits have these means (n, C) and variances (n,)."""
         p = mean.softmax(-1)
         draws = (mean + variance.sqrt()[:, None] * self.draws[:, None]).softmax(-1)  # (S, n, C)
         ratio = entropy(draws).mean(0) / entropy(draws.mean(0)).clamp_min(1e-300)

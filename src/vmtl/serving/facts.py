@@ -8,9 +8,9 @@ from vmtl._utils.json_values import JSON, to_json
 from vmtl._utils.types import Array, MatrixLike
 
 if TYPE_CHECKING:
-    from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+    from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor, VMTLClassifier, VMTLRegressor
 
-    Estimator = MultiTaskClassifier | MultiTaskRegressor
+    Estimator = MultiTaskClassifier | MultiTaskRegressor | VMTLClassifier | VMTLRegressor
 
 
 class ModelFacts(TypedDict):
@@ -27,7 +27,7 @@ def describe(model: Estimator) -> ModelFacts:
 
     Parameters
     ----------
-    model : MultiTaskClassifier or MultiTaskRegressor
+    model : estimator
         A fitted estimator.
 
     Returns

@@ -24,10 +24,10 @@ from vmtl._utils.messages import quoted
 from vmtl._utils.missing_extra import require
 from vmtl._utils.types import Array
 from vmtl.serving.facts import as_given, describe
-from vmtl.serving.prediction_module import PredictionModule, double_predictor
+from vmtl.serving.prediction_module import PredictionModule, in_double
 
 if TYPE_CHECKING:
-    from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+    from vmtl.serving.facts import Estimator
 
 #: How far a file may be from the model: absolute, of probabilities and entropies, and of the target in units of its
 #: deviation.
@@ -36,7 +36,7 @@ TOLERANCE = 1e-5
 TRIED_ROWS = 64
 
 
-def export_onnx(model: MultiTaskClassifier | MultiTaskRegressor, path: str | Path) -> None:
+def export_onnx(model: Estimator, path: str | Path) -> None:
     """Write a fitted estimator as one ONNX file.
 
     Its inputs are ``x`` (n, columns), float64, the raw numeric columns in the order of training with NaN for gaps, and
@@ -53,8 +53,8 @@ def export_onnx(model: MultiTaskClassifier | MultiTaskRegressor, path: str | Pat
 
     Notes
     -----
-    The file computes in double precision. If the estimator, in single precision, is further from that than 1e-5 on rows
-    like those of training, which happens where it is not sure of its own digits, there is a warning.
+    The file computes in double precision. If an estimator that computes in single precision is further from that than
+    1e-5, there is a warning.
     """
     check_is_fitted(model)
     _check_columns(model)
@@ -66,7 +66,7 @@ def export_onnx(model: MultiTaskClassifier | MultiTaskRegressor, path: str | Pat
     write_atomically(Path(path), content)
 
 
-def _check_columns(model: MultiTaskClassifier | MultiTaskRegressor) -> None:
+def _check_columns(model: Estimator) -> None:
     """Text cannot be exported."""
     kinds = {} if model.preprocessor_ is None else model.preprocessor_.kinds_
     text = [name for name, kind in kinds.items() if kind == "text"]
@@ -85,23 +85,21 @@ def _import_onnx() -> tuple[Any, Any]:
     return onnx, onnxruntime
 
 
-def _examples(model: MultiTaskClassifier | MultiTaskRegressor) -> tuple[Array, Array]:
-    """Rows (n, columns) about the training rows, and tasks; gaps where the model fills them."""
+def _examples(model: Estimator) -> tuple[Array, Array]:
+    """Rows (n, columns) like those of training, and tasks; gaps where the model fills them."""
     rng = np.random.default_rng(0)
-    state = model._fitted.feature_map.state_dict()
-    if "landmarks" in state:
-        known = state["landmarks"].flatten(0, 1).double().numpy()
+    fitted, n_columns = model._fitted, int(model.n_features_in_)
+    if hasattr(fitted, "feature_map"):
+        known = fitted.feature_map.landmarks.numpy()
+        x = known[rng.integers(len(known), size=TRIED_ROWS)]
+        x = x + 0.1 * known.std(axis=0) * rng.standard_normal(x.shape)
     else:
-        known = state["mean"].double().numpy() + float(state["scale"]) * rng.standard_normal((TRIED_ROWS, 1))
-    noise = 0.1 * known.std(axis=0) * rng.standard_normal((TRIED_ROWS, known.shape[1]))
-    x = known[rng.integers(len(known), size=TRIED_ROWS)] + noise
+        x = rng.standard_normal((TRIED_ROWS, n_columns))  # the paper's methods keep no training rows
     if model.preprocessor_ is not None:
         _, arrays = model.preprocessor_.state()
         x = x[:, : len(arrays["mean"])] * arrays["scale"] + arrays["mean"]
         if model.preprocessor_.missing == "impute":
             x[::8, 0] = np.nan
-    else:
-        x = x.astype(model.dtype).astype(np.float64)  # as the model rounds them
     return x, np.arange(TRIED_ROWS) % len(model.tasks_)
 
 
@@ -173,12 +171,12 @@ def run_file(runtime: Any, content: bytes, x: Array, task: Array) -> dict[str, A
     return dict(zip([output.name for output in session.get_outputs()], values, strict=True))
 
 
-def _try_out(runtime: Any, content: bytes, model: MultiTaskClassifier | MultiTaskRegressor) -> None:
+def _try_out(runtime: Any, content: bytes, model: Estimator) -> None:
     """The file says what the estimator says, or an error."""
     x, task = _examples(model)
     outputs = run_file(runtime, content, x, task)
     exact = copy.copy(model)
-    exact._predictor = double_predictor(model)
+    exact._fitted = in_double(model._fitted)
     off = _distance(outputs, exact, x, task)
     if not off <= TOLERANCE:
         raise ValueError(f"The ONNX file would differ from the model by {off:.1g}, so it was not written; report this.")
@@ -191,9 +189,7 @@ def _try_out(runtime: Any, content: bytes, model: MultiTaskClassifier | MultiTas
         )
 
 
-def _distance(
-    outputs: dict[str, Array], model: MultiTaskClassifier | MultiTaskRegressor, x: Array, task: Array
-) -> float:
+def _distance(outputs: dict[str, Array], model: Estimator, x: Array, task: Array) -> float:
     """The largest difference between outputs of a file and what a model says of the same rows."""
     X, tasks = as_given(model, x), model.tasks_[task]
     expected, scale = {**model.uncertainty(X, tasks=tasks)}, 1.0

@@ -45,7 +45,7 @@ def make_app(model: Estimator, *, limits: Limits | None = None) -> Starlette:
 
     Parameters
     ----------
-    model : MultiTaskClassifier or MultiTaskRegressor
+    model : estimator
         A fitted estimator.
     limits : Limits, default=None
         What it takes on before it refuses; ``Limits()`` if None.

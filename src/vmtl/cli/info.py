@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vmtl._utils.messages import first_few
 from vmtl.cli._support.console import show_json, show_table
 from vmtl.cli._support.options import Debug, Json, ModelFile
-from vmtl.cli._support.relatedness import show_strengths, show_structure
+from vmtl.cli._support.relatedness import show_structure
 
 if TYPE_CHECKING:
     from vmtl.estimators import MultiTaskEstimator
@@ -18,27 +18,24 @@ MOST_ITEMS, MOST_KERNELS, MOST_COLUMNS = 12, 4, 5
 DIGEST = 12
 #: Every hyper-parameter in a few words.
 MEANINGS = {
-    "strategy": "how the weights were found",
     "kernel_shares": "kernels in the mixture",
-    "standardise": "columns divided by deviation",
     "relevance": "how much columns count",
-    "correlation": "rho between two like tasks",
-    "scale": "s0, spread of the outputs",
-    "unit": "spread of w · z",
-    "decay": "gamma, how likeness falls",
-    "task_level": "tau, spread of task levels",
+    "scale": "spread of the slopes' part",
+    "task_level": "spread of task levels",
+    "strength": "correlation of like tasks",
+    "decay": "how it falls with distance",
+    "correlation": "mean correlation of tasks",
+    "isolated": "tasks that share nothing",
     "noise": "noise of a row",
-    "logit_scale": "factor of w · z, calibrated",
-    "width_factor": "factor of the widths of q(w)",
     "forest_share": "the forest's part of it",
-    "learning_rate_factor": "factor of the learning rate",
+    "latent_dim": "size of the representation",
 }
 #: Parts of the document that are not facts of one line.
-APART = ("settings", "hyperparameters", "alpha", "beta", "sharing", "groups", "finding")
+APART = ("parameters", "hyperparameters", "alpha", "beta", "sharing", "finding")
 
 
 def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
-    """Say what a model file holds: tasks, classes, settings, what was inferred, and who learns from whom."""
+    """Say what a model file holds: tasks, classes, parameters, what was inferred, and who learns from whom."""
     from vmtl.cli._support.loading import load_model
 
     fitted = load_model(model)
@@ -50,19 +47,18 @@ def info(model: ModelFile, json: Json = False, debug: Debug = False) -> None:
     facts = [(name, in_one_cell(value)) for name, value in shortened.items() if name not in APART]
     show_table(str(model), ("", "value"), facts)
     show_table("What was inferred", ("", "value", "what it is"), inferred(fitted), split=False)
-    if not show_structure("Who learns from whom (alpha)", fitted, MOST_ITEMS):
-        show_strengths(fitted, MOST_ITEMS)
+    show_structure("Who learns from whom", fitted, MOST_ITEMS)
 
 
 def model_document(model: MultiTaskEstimator) -> dict[str, object]:
     """A fitted model as plain data."""
     from vmtl.report import read_model
     from vmtl.report.many_tasks import MOST_MAPPED, read_crowd
+    from vmtl.report.sheets import model_name
 
     document: dict[str, object] = {
         "kind": "classification" if hasattr(model, "classes_") else "regression",
-        "method": model.method,
-        "preset": model.preset,
+        "method": model_name(model),
         "tasks": [str(task) for task in model.tasks_],
     }
     if hasattr(model, "classes_"):
@@ -73,17 +69,12 @@ def model_document(model: MultiTaskEstimator) -> dict[str, object]:
         "seed": model.seed_ if model.random_state is None else model.random_state,
     }
     document |= {name: value for name, value in model.metadata_.items() if name != "profile"}
-    document["settings"] = model.settings_.to_json()
+    document["parameters"] = model.get_params()
+    document["hyperparameters"] = model.hyperparameters_.to_json()
     is_mapped = len(model.tasks_) <= MOST_MAPPED  # tables of more tasks are left out
-    tensors = model.hyperparameters_.to_tensors()
-    if not is_mapped:
-        tensors = {name: tensors[name] for name in ("sharing", "variance", "positions") if name in tensors}
-    structure = {name: values.cpu().numpy().round(6).tolist() for name, values in tensors.items()}
-    document["hyperparameters"] = model.hyperparameters_.to_json() | ({"structure": structure} if structure else {})
     for name in ("alpha", "beta", "sharing") if is_mapped else ("sharing",):
-        document[name] = getattr(model, f"{name}_").to_numpy().round(6).tolist()
-    groups = getattr(model, "groups_", None)
-    document["groups"] = None if groups is None else groups.round(6).to_dict("list")
+        table = getattr(model, f"{name}_", None)
+        document[name] = None if table is None else table.to_numpy().round(6).tolist()
     if not is_mapped:
         crowd = read_crowd(model)
         document["finding"] = None if crowd is None else {"answer": None, "sentence": crowd.sentence()}
@@ -95,14 +86,13 @@ def model_document(model: MultiTaskEstimator) -> dict[str, object]:
 
 def inferred(model: MultiTaskEstimator) -> list[tuple[str, object, str]]:
     """What is known of the hyper-parameters, a line each: name, value and meaning."""
-    hyperparameters = model.hyperparameters_
-    document = hyperparameters.to_json()
-    if hyperparameters.kernel_shares is not None:
-        document["kernel_shares"] = largest(hyperparameters.kernel_shares)
-    if hyperparameters.relevance is not None:
-        document["relevance"] = unlike(column_names(model), hyperparameters.relevance)
-    if hyperparameters.strategy == "exact":  # takes no steps, unless the user asks for them at the rate of the settings
-        document["learning_rate_factor"] = None
+    document = model.hyperparameters_.to_json()
+    if document.get("kernel_shares"):
+        document["kernel_shares"] = largest(document["kernel_shares"])
+    if document.get("relevance") is not None:
+        document["relevance"] = unlike(column_names(model), document["relevance"])
+    if "isolated" in document:
+        document["isolated"] = first_few([model.tasks_[t] for t in document["isolated"]]) or None
     told = {name: value for name, value in document.items() if value is not None}
     return [(name.replace("_", " "), value, MEANINGS[name]) for name, value in told.items()]
 

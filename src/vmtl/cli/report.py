@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vmtl._utils.messages import first_few
 from vmtl._utils.missing_extra import require
 from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.options import Debug, Json, ModelFile, Positive, Quiet, UnknownTask
@@ -43,13 +44,13 @@ def report(
     json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write one self-contained page on a model: scores, who learns from whom, what matters, calibration, settings.
+    """Write one self-contained page on a model: how good it is, where it fails, what drives it, how tasks differ.
 
     With two classes it also says from which probability on to announce the event: `--positive relapse
     --cost-false-negative 10` if a missed relapse is ten times as bad as a needless check.
 
-    With `--train` the same rows are also learned alone, pooled and by every other method, and the model is refitted
-    with shuffled tasks, to show what chance looks like. A model file holds no labelled rows, so they must be given.
+    With `--train` the same rows are also learned alone, as one task and by linear models (of more than 300 tasks only
+    alone and as one task), and the model is refitted with shuffled tasks, to show what chance looks like. A model file holds no labelled rows, so they must be given.
     """
     from vmtl._utils.atomic_files import write_atomically
     from vmtl.cli._support.files import check_output
@@ -98,13 +99,11 @@ class Tables:
 
 @dataclass(frozen=True)
 class PageContent:
-    """What the page is about: predictions of the model and of others, the control, what the structure and every column
-    are worth, warnings."""
+    """What the page is about: predictions of the model and of others, the control, what every column is worth, warnings."""
 
     evidence: Evidence
     others: dict[str, Evidence]
     control: Control | None
-    worth: dict[str, float] | None
     warnings: list[str]
     importance: Importance | None
 
@@ -120,7 +119,6 @@ class PageContent:
             facts,
             heading,
             self.warnings,
-            self.worth,
             costs,
             self.importance,
         )
@@ -145,19 +143,19 @@ def predict_and_compare(
     """Predict the labelled rows; with training rows also fit what the model is compared with."""
     from vmtl.cli._support.loading import read_labelled
     from vmtl.cli._support.training_rows import repeated, seen_before
-    from vmtl.evaluation import Labelled, count_repeated, gather, structure_worth_of
+    from vmtl.evaluation import Labelled, count_repeated, gather
 
     problem, tasks, labels = read_labelled(tables.data, model, tables.task, tables.target)
     test = Labelled(problem.X, labels, tasks)
     evidence = gather(model, test.X, test.y, test.tasks, tables.positive)
     importance = columns_of(model, test, visible)
     if tables.train is None:
-        return PageContent(evidence, {}, None, None, seen_before(model, problem), importance)
+        return PageContent(evidence, {}, None, seen_before(model, problem), importance)
     training, train_tasks, train_labels = read_labelled(tables.train, model, tables.task, tables.target)
     learned = Labelled(training.X, train_labels, train_tasks)
     warnings = repeated(count_repeated(model, evidence, learned, test), len(test.y))
     others, control = fit_others(model, evidence, learned, test, wanted, repeats, visible)
-    return PageContent(evidence, others, control, structure_worth_of(model, learned), warnings, importance)
+    return PageContent(evidence, others, control, warnings, importance)
 
 
 def columns_of(model: MultiTaskEstimator, test: Labelled, visible: bool) -> Importance | None:
@@ -191,11 +189,13 @@ def fit_others(
     """Other methods on the same rows, and the control where the model has mixing weights to explain."""
     from vmtl._utils.progress_bar import progress_bar
     from vmtl.evaluation import compare, names_to_compare
+    from vmtl.evaluation.comparison import ALONE, POOLED
     from vmtl.report import arrows, fit_control
     from vmtl.report.many_tasks import MOST_MAPPED
 
-    names = names_to_compare(model, wanted)
-    refits = repeats if 2 < len(model.tasks_) <= MOST_MAPPED and arrows(model.alpha_) else 0
+    few = len(model.tasks_) <= MOST_MAPPED
+    names = names_to_compare(model, wanted or (None if few else [*ALONE[:1], POOLED]))
+    refits = repeats if few and len(model.tasks_) > 2 and arrows(model.alpha_) else 0
     with progress_bar("Fits", len(names) + 2 * refits, visible=visible) as done:
         others = compare(model, evidence, train, test, names, done)
         if not refits:
@@ -206,14 +206,17 @@ def fit_others(
 def origin(model: MultiTaskEstimator, path: Path, data: Path, train: Path | None) -> dict[str, object]:
     """Where everything on the page comes from."""
     from vmtl import __version__
+    from vmtl.report.sheets import model_name
 
     metadata = model.metadata_
     facts: dict[str, object] = {
         "model file": path.name,
-        "method": f"{model.method} ({model.method_.name}), preset {model.preset}",
+        "method": model_name(model),
         "labelled rows": data.name,
         "training rows": "not given" if train is None else train.name,
-        "rows per task in training": ", ".join(f"{name}: {count}" for name, count in metadata.get("rows", {}).items()),
+        "rows per task in training": first_few(
+            [f"{name}: {count}" for name, count in metadata.get("rows", {}).items()], 12
+        ),
         "seed": model.seed_ if model.random_state is None else model.random_state,
         "fitted by": metadata.get("command", "the Python interface"),
         "page written by": command_line(),

@@ -1,7 +1,7 @@
 """Loaders: each returns a ``Problem``; those that draw their own rows return its ``Split`` as well."""
 
 from vmtl.data.column_types import set_column_types
-from vmtl.datasets.digits import load_digits_domains, load_rotated_digits
+from vmtl.datasets.digits import load_digits_domains, load_digits_questions, load_rotated_digits
 from vmtl.datasets.images import image_folder, image_lists
 from vmtl.datasets.npz import load_npz, open_features, row_batches, save_npz
 from vmtl.datasets.rotated_mnist import load_rotated_mnist
@@ -14,6 +14,7 @@ __all__ = [
     "image_folder",
     "image_lists",
     "load_digits_domains",
+    "load_digits_questions",
     "load_npz",
     "load_rotated_digits",
     "load_rotated_mnist",

@@ -1,4 +1,4 @@
-"""Two embedded problems made of scikit-learn's bundled 8 x 8 digits: no download."""
+"""Embedded problems made of scikit-learn's bundled 8 x 8 digits: no download."""
 
 from __future__ import annotations
 
@@ -31,6 +31,33 @@ def load_digits_domains(seed: int = 0) -> Problem:
         task=tilt,
         task_names=tuple(f"tilt_{angle}" for angle in TILTS),
         class_names=tuple(str(c) for c in range(10)),
+        paths=np.array([f"digits/{row:04d}" for row in range(len(digit))]),
+    )
+
+
+def load_digits_questions(seed: int = 0) -> Problem:
+    """Two questions about digits, each asked of three scanners: six tasks, of which three follow each rule.
+
+    Is the digit odd? Is it five or more? Images were scanned at 0, 20 or 40 degrees clockwise, each image once, and
+    every image is asked one question. Rows of two questions contradict each other; rows of one question at two tilts
+    do not.
+
+    Parameters
+    ----------
+    seed : int, default=0
+        How the images are dealt to the tasks.
+    """
+    images, digit = _bundled_digits()
+    tilts, questions = TILTS[:3], ("odd", "large")
+    task = _deal(digit, len(tilts) * len(questions), np.random.default_rng(seed))
+    tilt, question = task // 2, task % 2
+    return Problem(
+        name="digits_questions",
+        X=rotate_images(images, -np.asarray(tilts)[tilt]).reshape(len(digit), -1),
+        y=np.where(question == 0, digit % 2, digit >= 5).astype(np.int64),
+        task=task,
+        task_names=tuple(f"{name}_{angle}" for angle in tilts for name in questions),
+        class_names=("no", "yes"),
         paths=np.array([f"digits/{row:04d}" for row in range(len(digit))]),
     )
 

@@ -20,7 +20,6 @@ from vmtl.evaluation.importance import Importance, column_importance
 from vmtl.evaluation.intervals import Interval
 from vmtl.evaluation.references import REFERENCES, fit_reference
 from vmtl.evaluation.scored_predictions import Evidence, gather, perfect_ece
-from vmtl.evaluation.structure import structure_worth_of
 
 __all__ = [
     "REFERENCES",
@@ -59,6 +58,5 @@ __all__ = [
     "r2",
     "real_scores",
     "rmse",
-    "structure_worth_of",
     "unseen_class_scores",
 ]

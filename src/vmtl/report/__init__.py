@@ -4,11 +4,8 @@
 >>> from vmtl.report import plot_relatedness, plot_reliability, render
 """
 
-import warnings
-
-from vmtl import evaluation
 from vmtl.report.arrows import Arrow, Control, arrows, even_weight, fit_control
-from vmtl.report.finding import Finding, clear_arrows, read_map, read_model
+from vmtl.report.finding import Finding, read_map, read_model
 from vmtl.report.page import render
 from vmtl.report.plots.decisions import plot_precision_recall, plot_roc
 from vmtl.report.plots.importance import plot_importance
@@ -23,35 +20,11 @@ from vmtl.report.plots.scores import (
     plot_uncertainty,
 )
 
-#: Names that 0.1.0 had here; their place is ``vmtl.evaluation``.
-_MOVED = (
-    "Evidence",
-    "Gain",
-    "Interval",
-    "Labelled",
-    "compare",
-    "count_repeated",
-    "gains",
-    "gather",
-    "lead",
-    "names_to_compare",
-    "perfect_ece",
-)
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MOVED:
-        raise AttributeError(f"module 'vmtl.report' has no attribute {name!r}")
-    warnings.warn(f"import {name} from vmtl.evaluation; vmtl.report will lose it", FutureWarning, stacklevel=2)
-    return getattr(evaluation, name)
-
-
 __all__ = [
     "Arrow",
     "Control",
     "Finding",
     "arrows",
-    "clear_arrows",
     "even_weight",
     "fit_control",
     "plot_arrows",

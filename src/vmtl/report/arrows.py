@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from vmtl._utils.types import Array, MatrixLike
-from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.base import BaseTaskEstimator
 from vmtl.report.style import short
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Control:
 
     @property
     def noise(self) -> float:
-        """The largest weight that appears although no task is nearer than another."""
-        return float(self.shuffled.max())
+        """The largest weight that appears although no task is nearer than another, or none has anything to teach."""
+        return float(max(self.shuffled.max(), self.unrelated.max()))
 
 
 def with_ends(value: float, interval: tuple[float, float] | None) -> str:
@@ -104,7 +104,7 @@ def even_weight(n_tasks: int) -> float:
 
 
 def fit_control(
-    model: BaseMultiTask,
+    model: BaseTaskEstimator,
     X: MatrixLike,
     y: Array,
     tasks: Array,
@@ -151,6 +151,6 @@ def _shuffle_inside(values: Array, group: Array, rng: np.random.Generator) -> Ar
     return out
 
 
-def _refit_alpha(model: BaseMultiTask, X: MatrixLike, y: Array, tasks: Array) -> Array:
+def _refit_alpha(model: BaseTaskEstimator, X: MatrixLike, y: Array, tasks: Array) -> Array:
     weights: Array = clone(model).set_params(verbose=0).fit(X, y, tasks=tasks).alpha_.to_numpy()
     return weights

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vmtl._utils.messages import counted
 from vmtl.data.subsampling import evenly_spaced
-from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.base import BaseTaskEstimator
 from vmtl.report.arrows import Arrow
 
 #: Most tasks whose map can be looked at.
@@ -45,7 +45,7 @@ class Crowd:
         return f"Each of {self.n_tasks:,} tasks learns from about {self.teachers:,.0f} of the others.{where}"
 
 
-def read_crowd(model: BaseMultiTask) -> Crowd | None:
+def read_crowd(model: BaseTaskEstimator) -> Crowd | None:
     """What can be said of the tasks of a fitted model; None for a method without mixing weights.
 
     Parameters

@@ -8,18 +8,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vmtl.estimators.base import BaseTaskEstimator
 from vmtl.evaluation.comparison import Gain
 from vmtl.evaluation.decisions import Decision
 from vmtl.evaluation.importance import Importance
 from vmtl.evaluation.intervals import Interval
 from vmtl.evaluation.scored_predictions import Evidence
 from vmtl.paper.methods import METHODS
-from vmtl.report.arrows import Arrow, Control, even_weight
+from vmtl.report.arrows import Control, even_weight
+from vmtl.report.certainty import gain_verdicts, largest_tasks, shrunken_scores
 from vmtl.report.finding import Finding
 from vmtl.report.many_tasks import Crowd
 
 #: Arrows that the list names.
 MOST_ARROWS = 40
+#: Tasks that a table names; those with the most rows.
+MOST_LISTED = 100
 #: Tasks that can be columns of the table of methods.
 MOST_TASK_COLUMNS = 12
 #: Between the ends of an interval, where no line may break.
@@ -48,6 +52,7 @@ _ECE_NOTE = (
     "perfectly calibrated model with the same probabilities would score on as many rows. A dash is what the rows of a "
     "task cannot tell; the mean leaves it out."
 )
+_LIKELY_NOTE = "Likely value: pulled to that of all tasks, the more the fewer rows a task has."
 _NMSE_NOTE = "NMSE: squared error / variance of the targets. † above 1: worse than always predicting that task's mean."
 
 
@@ -81,41 +86,73 @@ def text_cell(value: object, look: str = "") -> Cell:
     return Cell(str(value), str(value), look)
 
 
+NOTHING = Cell("–", math.inf, "number")
+
+
 def interval_cell(score: Interval, look: str = "") -> Cell:
     """``value (low to high)``, sorted by the value."""
     ends = f" ({score.low:.3f}{TO}{score.high:.3f})" if math.isfinite(score.low) else ""
     return Cell(f"{score.value:.3f}{ends}", score.value, f"number {look}".strip())
 
 
+#: What other values of ``relatedness`` are called.
+_SHARING = {
+    "none": "every task alone",
+    "pooled": "all rows as one task",
+    "even": "sharing alike with all",
+    "learned": "learned sharing",
+}
+
+
 def full_name(name: str) -> str:
-    """A method's or reference row's name for people."""
+    """A way to learn the same rows, for people."""
+    if name in _SHARING:
+        return _SHARING[name]
     return METHODS[name].name if name in METHODS else name.replace("per_task", "per-task").replace("_", " ")
+
+
+def model_name(model: BaseTaskEstimator) -> str:
+    """What fitted the model, for people."""
+    return full_name(getattr(model, "method", getattr(model, "relatedness", "")))
+
+
+def cut_note(evidence: Evidence) -> str:
+    """Which tasks a table leaves out."""
+    n_tasks = len(evidence.present)
+    if n_tasks <= MOST_LISTED:
+        return ""
+    return f"The {MOST_LISTED} tasks with the most rows, of {n_tasks:,}; `vmtl evaluate --json` has them all."
 
 
 def score_sheet(evidence: Evidence) -> Sheet:
     """One row per task, one for all rows and one for the mean over tasks: every score."""
-    groups = [(evidence.tasks[t], evidence.rows(t)) for t in evidence.present]
-    groups.append(("all rows", np.arange(len(evidence.y))))
+    listed, is_class = largest_tasks(evidence, MOST_LISTED), evidence.p is not None
+    shrunken = shrunken_scores(evidence)
+    groups = [(evidence.tasks[t], evidence.rows(t), number_cell(shrunken[t])) for t in listed]
+    groups.append(("all rows", np.arange(len(evidence.y)), NOTHING))
     main = evidence.measure.lower()
-    scores = [evidence.scores(rows) for _, rows in groups]
+    scores = [evidence.scores(rows) for _, rows, _ in groups]
     further = [name for name in scores[0] if name != main]
     rows = [
         (
             text_cell(name),
             Cell(str(len(group)), len(group), "number"),
             interval_cell(evidence.score(group)),
+            pulled,
             *(_further(column, of_group.get(column, math.nan)) for column in further),
         )
-        for (name, group), of_group in zip(groups, scores, strict=True)
+        for (name, group, pulled), of_group in zip(groups, scores, strict=True)
     ]
-    mean = evidence.mean_scores()
-    averaged = [_further(column, mean[column]) for column in further]
-    rows.append((text_cell("mean of tasks"), Cell("–", math.inf, "number"), number_cell(mean[main]), *averaged))
-    is_class = evidence.p is not None
+    if len(listed) == len(evidence.present):
+        mean = evidence.mean_scores()
+        averaged = [_further(column, mean[column]) for column in further]
+        rows.append((text_cell("mean of tasks"), NOTHING, number_cell(mean[main]), NOTHING, *averaged))
     names = _NAMES if is_class else {**_NAMES, "nll": "negative log-likelihood"}
-    columns = ("task", "rows", f"{evidence.measure} (95 % interval)", *(names.get(c, c) for c in further))
+    labels = tuple(names.get(c, c) for c in further)
+    columns = ("task", "rows", f"{evidence.measure} (95 % interval)", "likely value", *labels)
     caption = f"{evidence.measure} and further scores of every task"
-    return Sheet("scores", caption, columns, tuple(rows), _ECE_NOTE if is_class else _NMSE_NOTE)
+    notes = (cut_note(evidence), _LIKELY_NOTE, _ECE_NOTE if is_class else _NMSE_NOTE)
+    return Sheet("scores", caption, columns, tuple(rows), " ".join(filter(None, notes)))
 
 
 def _further(column: str, value: float) -> Cell:
@@ -126,7 +163,7 @@ def _further(column: str, value: float) -> Cell:
 def method_sheet(name_of_model: str, evidence: Evidence, others: Mapping[str, Evidence]) -> Sheet:
     """Methods by tasks, or turned where tasks are many: the main score, the best of each task marked."""
     methods = {f"{name_of_model} (this model)": evidence, **{full_name(n): e for n, e in others.items()}}
-    tasks, is_class = evidence.present, evidence.p is not None
+    tasks, is_class = largest_tasks(evidence, MOST_LISTED), evidence.p is not None
     methods = dict(sorted(methods.items(), key=lambda item: item[1].mean_score(), reverse=is_class))
     values = {name: [e.score(e.rows(t)) for t in tasks] for name, e in methods.items()}
     pick = max if is_class else min
@@ -136,19 +173,21 @@ def method_sheet(name_of_model: str, evidence: Evidence, others: Mapping[str, Ev
         mean = number_cell(methods[name].mean_score())
         grid.append((mean, *(interval_cell(s, "best" if s.value == best[k] else "") for k, s in enumerate(scores))))
     heads = ("mean over tasks", *(evidence.tasks[t] for t in tasks))
-    caption = f"{evidence.measure} of every method and task, best mean first"
-    remark = "Blue and bold: the best method of a task."
+    caption = f"{evidence.measure} of every way to learn these rows, best mean first"
+    remark = " ".join(filter(None, ("Blue and bold: the best of a task, be it by chance.", cut_note(evidence))))
     if len(tasks) > MOST_TASK_COLUMNS:
         rows = tuple((text_cell(head), *cells) for head, cells in zip(heads, zip(*grid, strict=True), strict=True))
         return Sheet("methods", caption, ("task", *values), rows, remark)
     rows = tuple((text_cell(name), *cells) for name, cells in zip(values, grid, strict=True))
-    return Sheet("methods", caption, ("method", *heads), rows, remark)
+    return Sheet("methods", caption, ("learned", *heads), rows, remark)
 
 
 def gain_sheet(of_tasks: Sequence[Gain], evidence: Evidence, alone: Evidence) -> Sheet:
     """Every task alone and with the others."""
-    rows = []
+    rows, verdicts, listed = [], gain_verdicts(evidence, alone), set(largest_tasks(evidence, MOST_LISTED))
     for t, gain in zip(evidence.present, of_tasks, strict=True):
+        if t not in listed:
+            continue
         task_rows = evidence.rows(t)
         share = Interval(100 * gain.gain.value, 100 * gain.gain.low, 100 * gain.gain.high)
         ends = f" ({share.low:+.1f}{TO}{share.high:+.1f})" if math.isfinite(share.low) else ""
@@ -158,38 +197,33 @@ def gain_sheet(of_tasks: Sequence[Gain], evidence: Evidence, alone: Evidence) ->
                 number_cell(alone.score(task_rows).value),
                 number_cell(evidence.score(task_rows).value),
                 Cell(f"{share.value:+.1f}{ends}", share.value, "number"),
-                text_cell(gain.verdict, gain.verdict.replace(" ", "-")),
+                text_cell(verdicts[t], verdicts[t].replace(" ", "-")),
             )
         )
     unit = "gain in points" if evidence.p is not None else "squared error removed, %"
     columns = ("task", f"{evidence.measure} alone", f"{evidence.measure} together", f"{unit} (95 %)", "verdict")
-    return Sheet("gains", "What every task gains from the others", columns, tuple(rows))
+    return Sheet("gains", "What every task gains from the others", columns, tuple(rows), cut_note(evidence))
 
 
 def arrow_sheet(finding: Finding, strengths: Mapping[str, str], control: Control | None) -> Sheet:
-    """The strongest arrows with their intervals and the learner's strength, each against the noise of the control."""
-    rows = []
-    for arrow in finding.arrows[:MOST_ARROWS]:
-        row = [text_cell(arrow.learner), text_cell(arrow.teacher), Cell(arrow.share(), arrow.weight, "number")]
-        if arrow.interval is not None:
-            row.append(_verdict(arrow, finding))
-        row.append(Cell(strengths[arrow.learner], strengths[arrow.learner], "number"))
-        if control is not None:
-            above = arrow.weight > control.noise
-            row.append(text_cell("yes" if above else "no", "helped" if above else ""))
-        rows.append(tuple(row))
-    has_ends = finding.arrows[0].interval is not None
-    columns = (
-        "task",
-        "learns from",
-        "weight [90 % interval]" if has_ends else "weight",
-        *(("against even",) if has_ends else ()),
-        "strength r of the task",
-        *(("above chance",) if control is not None else ()),
+    """The strongest arrows with their intervals and the learner's strength, and whether they are clear."""
+    rows = tuple(
+        (
+            text_cell(arrow.learner),
+            text_cell(arrow.teacher),
+            Cell(arrow.share(), arrow.weight, "number"),
+            text_cell("clear", "helped") if arrow in finding.clear else text_cell("open"),
+            Cell(strengths[arrow.learner], strengths[arrow.learner], "number"),
+        )
+        for arrow in finding.arrows[:MOST_ARROWS]
     )
-    note = "Above chance: larger than every weight of the control. The weight itself may still be uncertain."
-    remark = note if control is not None else ""
-    return Sheet("arrows", "Who learns from whom, strongest first", columns, tuple(rows), remark)
+    has_ends = finding.arrows[0].interval is not None
+    weight = "weight [90 % interval]" if has_ends else "weight"
+    columns = ("task", "learns from", weight, "more than from others", "strength r of the task")
+    needs = "its whole interval lies above the even weight" if has_ends else "its weight is well above the even one"
+    chance = ", and its weight is larger than every weight of both controls" if control is not None else ""
+    note = f"A link is clear if {needs}, {finding.even:.2f}{chance}."
+    return Sheet("arrows", "Who learns from whom, strongest first", columns, rows, note)
 
 
 def crowd_sheet(crowd: Crowd, strengths: Mapping[str, str]) -> Sheet:
@@ -206,32 +240,6 @@ def crowd_sheet(crowd: Crowd, strengths: Mapping[str, str]) -> Sheet:
     columns = ("task", "learns most from", "weight", "strength r of the task")
     note = f"An even weight is {even_weight(crowd.n_tasks):.4f}."
     return Sheet("arrows", "Who learns from whom, some of the tasks", columns, rows, note)
-
-
-def _verdict(arrow: Arrow, finding: Finding) -> Cell:
-    if arrow in finding.preferred:
-        return text_cell("clearly more", "helped")
-    if arrow in finding.avoided:
-        return text_cell("clearly less", "hurt")
-    return text_cell("leans to more" if arrow in finding.leaning else "open")
-
-
-def worth_sheet(worth: Mapping[str, float]) -> Sheet:
-    """What left-out training rows cost under the inferred structure and under others."""
-    names = {
-        "inferred": "with the inferred structure",
-        "even": "every task learns alike from all others",
-        "alone": "every task alone",
-        "pooled": "all rows pooled",
-    }
-    first = worth["inferred"]
-    rows = tuple(
-        (text_cell(names[name]), number_cell(loss), Cell(f"{loss - first:+.3f}", loss - first, "number"))
-        for name, loss in worth.items()
-    )
-    columns = ("structure", "nats per left-out row", "worse than inferred by")
-    note = "Each training row is predicted by the exact model without it; less is better. At most 320 rows are used."
-    return Sheet("worth", "What the structure is worth", columns, rows, note)
 
 
 def decision_sheet(rules: Mapping[str, Decision], name: str) -> Sheet:
@@ -265,20 +273,14 @@ def decision_sheet(rules: Mapping[str, Decision], name: str) -> Sheet:
 
 
 def importance_sheet(importance: Importance) -> Sheet:
-    """What every column is worth: overall, and task by task where tasks are few, else where it matters most."""
-    few = len(importance.tasks) <= MOST_TASK_COLUMNS
-    rows = []
-    for column, overall, of_tasks in zip(importance.columns, importance.overall, importance.of_tasks, strict=True):
-        cells = [text_cell(column), interval_cell(overall)]
-        if len(importance.tasks) > 1 and few:
-            cells += [interval_cell(of_task) for of_task in of_tasks]
-        elif not few:
-            most = max(range(len(of_tasks)), key=lambda t: of_tasks[t].value)
-            cells += [text_cell(importance.tasks[most]), interval_cell(of_tasks[most])]
-        rows.append(tuple(cells))
-    tasks = importance.tasks if few and len(importance.tasks) > 1 else () if few else ("matters most to", "there")
+    """What every column is worth: overall, and task by task where tasks are few."""
+    tasks = importance.tasks if 1 < len(importance.tasks) <= MOST_TASK_COLUMNS else ()
+    rows = tuple(
+        (text_cell(column), interval_cell(overall), *(interval_cell(of_task) for of_task in of_tasks if tasks))
+        for column, overall, of_tasks in zip(importance.columns, importance.overall, importance.of_tasks, strict=True)
+    )
     columns = ("column", f"{importance.unit} (95 % interval)", *tasks)
-    return Sheet("importance", "What every column is worth, the most important first", columns, tuple(rows))
+    return Sheet("importance", "What every column is worth, the most important first", columns, rows)
 
 
 def fact_sheet(name: str, caption: str, facts: Mapping[str, object]) -> Sheet:

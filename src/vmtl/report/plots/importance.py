@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 #: Columns that the figure shows; the table has them all.
 MOST_SHOWN = 15
+#: Tasks that may have a dot in every line.
+MOST_DOTS = 25
 
 
 def plot_importance(importance: Importance, ax: Axes | None = None) -> Axes:
@@ -29,7 +31,7 @@ def plot_importance(importance: Importance, ax: Axes | None = None) -> Axes:
     for place, (overall, of_tasks) in enumerate(zip(importance.overall, importance.of_tasks, strict=True)):
         if place == len(names):
             break
-        if len(of_tasks) > 1:
+        if 1 < len(of_tasks) <= MOST_DOTS:
             values = [of_task.value for of_task in of_tasks]
             ax.plot(values, [place + 0.22] * len(values), ".", ms=5, mew=0, color=MUTED, alpha=0.7)
         ends = [[overall.value - overall.low], [overall.high - overall.value]]

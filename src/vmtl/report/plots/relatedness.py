@@ -159,7 +159,7 @@ def _circle(n: int) -> list[tuple[float, float]]:
     return [(float(np.cos(a)), float(np.sin(a))) for a in angle]
 
 
-def plot_positions(positions: pd.DataFrame, ax: Axes | None = None) -> Axes:
+def plot_positions(positions: pd.DataFrame, ax: Axes | None = None, unit: str = "") -> Axes:
     """Where the tasks lie by their representations: the two longest axes, in one unit.
 
     Parameters
@@ -168,6 +168,8 @@ def plot_positions(positions: pd.DataFrame, ax: Axes | None = None) -> Axes:
         One point a task, such as ``positions_``.
     ax : matplotlib Axes, default=None
         Where to draw; None makes a new figure.
+    unit : str, default=""
+        Of what the axes are in units.
     """
     ax = axes(ax, 3.3)
     points = np.zeros((len(positions), 2))
@@ -175,7 +177,7 @@ def plot_positions(positions: pd.DataFrame, ax: Axes | None = None) -> Axes:
     points[:, : kept.shape[1]] = kept
     ax.plot(*points.T, "o", ms=7, color=ACCENT)
     ax.margins(0.16)
-    ax.set_xlabel("first axis, in deviations within classes")
+    ax.set_xlabel(f"first axis, in {unit}" if unit else "first axis")
     ax.grid(color=LINE)
     if kept.shape[1] > 1:
         ax.set(ylabel="second axis", aspect="equal", adjustable="datalim")

@@ -13,6 +13,7 @@ from vmtl.estimators.metrics.class_metrics import ECE_BINS, ece
 from vmtl.evaluation.comparison import ALONE, POOLED, Gain
 from vmtl.evaluation.intervals import Interval
 from vmtl.evaluation.scored_predictions import Evidence, perfect_ece
+from vmtl.report.certainty import shown_tasks
 from vmtl.report.style import ACCENT, BAD, GOOD, INK, LINE, MUTED, WARM, axes, short
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Tasks or classes that one figure can show; tables have them all.
 MOST_IN_FIGURE = 25
-_SHADES = {name: (WARM, "s", "alone") for name in ALONE} | {POOLED: (GOOD, "D", "pooled")}
+_SHADES = dict.fromkeys(ALONE, (WARM, "s", "alone")) | {POOLED: (GOOD, "D", "as one task")}
 _LINEAR = {"per_task_linear": ("^", "per-task linear"), "pooled_linear": ("v", "pooled linear")}
 
 
@@ -37,7 +38,7 @@ def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None
         Where to draw; None makes a new figure.
     """
     others = others or {}
-    tasks = evidence.present[:MOST_IN_FIGURE]
+    tasks = shown_tasks(evidence, MOST_IN_FIGURE)
     ax = axes(ax, 1.1 + (0.42 if others else 0.27) * len(tasks))
     ax.plot([], [], "o", ms=5, color=ACCENT, label="this model")
     labelled: set[str] = set()
@@ -69,7 +70,7 @@ def _interval(ax: Axes, interval: Interval, place: float, colour: str, marker: s
     ax.errorbar(interval.value, place, xerr=ends, fmt=marker, ms=5, lw=1.6, color=colour, label=label or None, zorder=3)
 
 
-def plot_gains(of_tasks: Sequence[Gain], ax: Axes | None = None) -> Axes:
+def plot_gains(of_tasks: Sequence[Gain], ax: Axes | None = None, verdicts: Mapping[str, str] | None = None) -> Axes:
     """What every task gains from the others, against being learned alone; 0 is no difference.
 
     Parameters
@@ -78,21 +79,29 @@ def plot_gains(of_tasks: Sequence[Gain], ax: Axes | None = None) -> Axes:
         What ``vmtl.evaluation.gains`` gives.
     ax : matplotlib Axes, default=None
         Where to draw; None makes a new figure.
+    verdicts : mapping of str to str, default=None
+        By task, if they take account of how many tasks there are; None takes those of the gains.
     """
-    shown = sorted(of_tasks, key=lambda gain: -gain.gain.value)
-    if len(shown) > MOST_IN_FIGURE:
-        shown = [*shown[: MOST_IN_FIGURE // 2], *shown[-(MOST_IN_FIGURE - MOST_IN_FIGURE // 2) :]]
+    surest = sorted(of_tasks, key=lambda gain: -_sureness(gain))[:MOST_IN_FIGURE]
+    shown = sorted(surest, key=lambda gain: -gain.gain.value)
+    said = {gain.task: str(gain.verdict) for gain in shown} if verdicts is None else verdicts
     ax = axes(ax, 1.0 + 0.36 * len(shown))
     colours = {"helped": GOOD, "hurt": BAD}
     for place, gain in enumerate(shown):
         value, low, high = (100 * v for v in (gain.gain.value, gain.gain.low, gain.gain.high))
-        colour = colours.get(gain.verdict, MUTED)
+        colour = colours.get(said[gain.task], MUTED)
         ax.errorbar(value, place, xerr=[[value - low], [high - value]], fmt="o", ms=5, lw=1.6, color=colour)
     ax.axvline(0, color=INK, lw=1)
     ax.set_yticks(range(len(shown)), [short(gain.task) for gain in shown])
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.grid(axis="x")
     return ax
+
+
+def _sureness(gain: Gain) -> float:
+    """How many half intervals a gain is away from 0."""
+    half = gain.gain.half
+    return abs(gain.gain.value) / half if np.isfinite(half) and half > 0 else 0.0
 
 
 def plot_reliability(evidence: Evidence, task: int | None = None, ax: Axes | None = None) -> Axes:
@@ -172,8 +181,8 @@ def plot_uncertainty(evidence: Evidence, ax: Axes | None = None) -> Axes:
             height = np.histogram(value[rows], edges)[0] / rows.sum()
             ax.stairs(height, edges, fill=True, color=colour, alpha=0.28)
             ax.stairs(height, edges, color=colour, lw=1.6, label=f"{name} ({rows.sum()})")
-    unit = "nats" if evidence.p is not None else "unit of the target"
-    ax.set(xlabel=f"total uncertainty ({unit})", ylabel="share of rows")
+    label = "uncertainty of a prediction (entropy)" if evidence.p is not None else "stated deviation of a prediction"
+    ax.set(xlabel=label, ylabel="share of rows")
     ax.legend()
     ax.grid(axis="y")
     return ax

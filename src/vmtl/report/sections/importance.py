@@ -20,7 +20,7 @@ def importance_section(importance: Importance | None) -> Section | None:
     shown = list(zip(importance.columns, importance.overall, strict=True))[:MOST_SHOWN]
     sure = [(name, worth) for name, worth in shown if worth.low > 0]
     lines = tuple(
-        f"{name}: {worth.value:.3f} {importance.unit} (95 %: {worth.low:.3f} to {worth.high:.3f})"
+        name if worth is sure[0][1] else f"{name}, {100 * worth.value / sure[0][1].value:.0f} % of the first"
         for name, worth in sure[:MOST_LINES]
     )
     many = importance.n_columns > len(importance.columns)
@@ -41,4 +41,4 @@ def importance_section(importance: Importance | None) -> Section | None:
         + (f" The first {MOST_SHOWN} columns." if len(importance.columns) > MOST_SHOWN else ""),
         alt="Worth of the columns: " + "; ".join(f"{name} {worth.value:.3f}" for name, worth in shown) + ".",
     )
-    return Section("importance", "What matters?", words, (picture,), (importance_sheet(importance),), lines)
+    return Section("importance", "What drives it?", words, (picture,), (importance_sheet(importance),), lines)

@@ -1,4 +1,4 @@
-"""The section on who learns from whom: what the map says, where the tasks lie, and what that is worth."""
+"""The sections on how tasks differ: what is clear, where they lie, and for the appendix every weight with its control."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vmtl._utils.messages import counted
-from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.base import BaseTaskEstimator
+from vmtl.evaluation.comparison import POOLED, alone_of, lead
+from vmtl.evaluation.scored_predictions import Evidence
 from vmtl.report.arrows import Control, arrows
-from vmtl.report.finding import Finding, groups_sentence, read_map, read_model, strengths
+from vmtl.report.finding import Finding, isolated_sentence, read_model, strengths
 from vmtl.report.many_tasks import MOST_MAPPED, read_crowd
 from vmtl.report.plots import relatedness as related
 from vmtl.report.plots.svg import Picture, draw
 from vmtl.report.sections.section import Section
-from vmtl.report.sheets import arrow_sheet, crowd_sheet, worth_sheet
+from vmtl.report.sheets import arrow_sheet, crowd_sheet
 from vmtl.report.style import name_height
 
 if TYPE_CHECKING:
@@ -23,80 +25,89 @@ if TYPE_CHECKING:
 
     from vmtl.report.arrows import MapInterval
 
-#: Arrows that stand as lines above the pictures.
+#: Links that stand as lines above the pictures.
 MOST_LINES = 6
-#: Differences in nats per row that are too small to mention.
-LITTLE = 0.005
 
 
-def relatedness_section(
-    model: BaseMultiTask, control: Control | None, worth: Mapping[str, float] | None = None
+def find_links(
+    model: BaseTaskEstimator, control: Control | None, evidence: Evidence, others: Mapping[str, Evidence]
+) -> Finding | None:
+    """What the page says about links: one answer, for the card, the section and the appendix."""
+    if not 1 < len(model.tasks_) <= MOST_MAPPED:
+        return None
+    even_is_better = "even" in others and lead(others["even"], evidence).low > 0
+    return read_model(model, control, even_is_better)
+
+
+def difference_words(
+    model: BaseTaskEstimator, finding: Finding | None, evidence: Evidence, others: Mapping[str, Evidence]
+) -> list[str]:
+    """How tasks differ, and whether knowing it helps."""
+    words = [_sharing_words(evidence, others), isolated_sentence(model)]
+    if finding is not None:
+        words.append(finding.sentence())
+    elif len(model.tasks_) > MOST_MAPPED:
+        crowd = read_crowd(model)
+        words.append(None if crowd is None else crowd.sentence())
+    return [sentence for sentence in words if sentence]
+
+
+def _sharing_words(evidence: Evidence, others: Mapping[str, Evidence]) -> str | None:
+    """What sharing is worth against every task alone, and against all rows as one task."""
+    rivals = {"learning every task alone": alone_of(others), "taking all rows as one task": others.get(POOLED)}
+    factor, unit = (100, "accuracy points") if evidence.p is not None else (1, "RMSE")
+    parts = []
+    for name, rival in rivals.items():
+        if rival is None:
+            continue
+        ahead = lead(evidence, rival)
+        if not np.isfinite(ahead.low):
+            continue
+        size = f"{factor * abs(ahead.value):.3g} {unit}; 95 %: {factor * ahead.low:.3g} to {factor * ahead.high:.3g}"
+        verdict = "better than" if ahead.low > 0 else "worse than" if ahead.high < 0 else "not clearly other than"
+        parts.append(f"{verdict} {name} ({size})")
+    return f"On these rows sharing is {' and '.join(parts)}." if parts else None
+
+
+def difference_section(
+    model: BaseTaskEstimator, finding: Finding | None, evidence: Evidence, others: Mapping[str, Evidence]
 ) -> Section | None:
-    """Who learns from whom, how sure that is, and what it looks like where there is nothing to learn."""
+    """How tasks differ: what is clear, and where they lie."""
+    if len(model.tasks_) < 2:
+        return None
+    lines = () if finding is None else tuple(str(arrow) for arrow in finding.clear[:MOST_LINES])
+    pictures = [] if finding is None or not lines else [_arrow_picture(model, lines)]
+    positions = getattr(model, "positions_", None)
+    if positions is not None and positions.shape[1]:
+        pictures.append(_position_picture(positions, evidence.p is not None))
+    words = difference_words(model, finding, evidence, others)
+    return Section("differences", "How do tasks differ?", tuple(words), tuple(pictures), (), lines) if words else None
+
+
+def relatedness_section(model: BaseTaskEstimator, finding: Finding | None, control: Control | None) -> Section | None:
+    """For the appendix: every weight, how strongly tasks share, and what weights look like by chance."""
     if len(model.tasks_) > MOST_MAPPED:
-        return _crowd_section(model, worth)
-    finding = read_model(model, control)
+        crowd = read_crowd(model)
+        if crowd is None:
+            return None
+        sheets = (crowd_sheet(crowd, strengths(model)),)
+        pictures = tuple(_sharing_pictures(model))
+        words = ("The table has some of the tasks; model.teachers(task) has each of them.",)
+        return Section("relatedness", "Who learns from whom", words, pictures, sheets)
     if finding is None:
         return None
-    tells = finding.answer != "flat"
-    shown = finding.preferred if finding.arrows[0].interval is None else finding.arrows
-    lines = tuple(str(arrow) for arrow in shown[:MOST_LINES]) if tells else ()
-    words = [finding.sentence(), *_group_words(model), *_likeness_words(model), *_explanation(finding)]
-    if worth is not None:
-        words.append(_worth_words(worth))
-    if finding.n_tasks > 2:
-        words.append(_control_words(max(arrow.weight for arrow in finding.arrows), control))
-    alpha, *beta = _maps(model)
-    pictures = [
-        *([_arrow_picture(model, lines)] if tells else []),
-        alpha,
-        *beta,
-        *_structure_pictures(model),
-        *([_control_picture(model.alpha_, control)] if control is not None else []),
-    ]
-    sheets = (arrow_sheet(finding, strengths(model), control), *([worth_sheet(worth)] if worth is not None else []))
-    fold = "" if tells else "All weights" + (" and the control" if control is not None else "")
-    return Section("relatedness", "Who learns from whom?", tuple(words), tuple(pictures), sheets, lines, fold)
-
-
-def _crowd_section(model: BaseMultiTask, worth: Mapping[str, float] | None) -> Section | None:
-    """The same of hundreds of tasks, without a map: where they lie, and the first teacher of some."""
-    crowd = read_crowd(model)
-    if crowd is None:
-        return None
-    words = [
-        crowd.sentence(),
-        *_group_words(model),
-        "The table has some of the tasks; model.teachers(task) has each of them.",
-    ]
-    if worth is not None:
-        words.append(_worth_words(worth))
-    sheets = (crowd_sheet(crowd, strengths(model)), *([worth_sheet(worth)] if worth is not None else []))
-    pictures = tuple(_structure_pictures(model))
-    return Section("relatedness", "Who learns from whom?", tuple(words), pictures, sheets)
-
-
-def _group_words(model: BaseMultiTask) -> list[str]:
-    """Who follows which rule, where there are several."""
-    sentence = groups_sentence(model)
-    return [] if sentence is None else [sentence]
-
-
-def _likeness_words(model: BaseMultiTask) -> list[str]:
-    """Whose representations are alike, where that is clear and beta has an answer of its own."""
-    likeness = read_map(model.beta_, getattr(model, "beta_interval_", None))
-    if likeness is None or likeness.answer != "clear" or np.array_equal(model.alpha_, model.beta_):
-        return []
-    nearest = likeness.arrows[0]
-    return [
-        "By their representations some tasks are clearly more alike than others (map beta): "
-        f"{nearest.learner} is most like {nearest.teacher}, {nearest.share()}."
-    ]
+    words = tuple(_explanation(finding))
+    if control is not None and finding.n_tasks > 2:
+        words = (*words, _control_words(finding.arrows[0].weight, control))
+    pictures = (*_maps(model), *_sharing_pictures(model), *_control_pictures(model.alpha_, control))
+    return Section(
+        "relatedness", "Who learns from whom", words, pictures, (arrow_sheet(finding, strengths(model), control),)
+    )
 
 
 def _explanation(finding: Finding) -> list[str]:
     words = [
-        "Each task's prior is a mixture of the other tasks; these are its weights. Each row sums to 1. "
+        "Each task's prior is a mixture of the other tasks; these are its weights alpha. Each row sums to 1. "
         f"A task that prefers no other gives each of them {finding.even:.2f}."
     ]
     if finding.arrows[0].interval is not None:
@@ -108,31 +119,13 @@ def _explanation(finding: Finding) -> list[str]:
     return words
 
 
-def _worth_words(worth: Mapping[str, float]) -> str:
-    """What the structure is worth, in one sentence."""
-    gain = worth["even"] - worth["inferred"]
-    verdict = (
-        f"knowing who learns from whom changes less than {LITTLE} nats per row"
-        if abs(gain) < LITTLE
-        else f"knowing who learns from whom is worth {gain:.3f} nats per row"
-        if gain > 0
-        else f"even weights would predict better by {-gain:.3f} nats per row"
-    )
-    return (
-        f"Predicting each training row without it costs {worth['inferred']:.3f} nats with this structure, "
-        f"{worth['even']:.3f} with even weights, {worth['alone']:.3f} alone and {worth['pooled']:.3f} pooled: "
-        f"{verdict}."
-    )
-
-
-def _structure_pictures(model: BaseMultiTask) -> list[Picture]:
-    """Where the tasks lie, and r beside it; nothing for a fit that inferred no positions."""
+def _sharing_pictures(model: BaseTaskEstimator) -> list[Picture]:
+    """r of every task; nothing for a fit that inferred no positions."""
     positions, interval = getattr(model, "positions_", None), getattr(model, "sharing_interval_", None)
     if positions is None:
         return []
     of_tasks = strengths(model)
     return [
-        *([_position_picture(positions)] if positions.shape[1] else []),
         draw(
             "sharing",
             lambda ax: related.plot_sharing(model.sharing_, interval, ax),
@@ -140,7 +133,7 @@ def _structure_pictures(model: BaseMultiTask) -> list[Picture]:
             title="How strongly each task follows the others",
             caption=_sharing_caption(positions, len(of_tasks), interval is not None),
             alt="Strengths r: " + "; ".join(f"{task} {value}" for task, value in [*of_tasks.items()][:12]) + ".",
-        ),
+        )
     ]
 
 
@@ -151,7 +144,7 @@ def _sharing_caption(positions: pd.DataFrame, n_tasks: int, has_ends: bool) -> s
     return f"A dot is the strength r of a task{ends}.{cut}{nowhere}"
 
 
-def _position_picture(positions: pd.DataFrame) -> Picture:
+def _position_picture(positions: pd.DataFrame, is_class: bool) -> Picture:
     axes = positions.shape[1]
     flat = f" The two longest of {axes} axes are drawn." if axes > 2 else ""
     line = " One axis is enough for what rises above the noise." if axes == 1 else ""
@@ -161,17 +154,18 @@ def _position_picture(positions: pd.DataFrame) -> Picture:
     ]
     return draw(
         "positions",
-        lambda ax: related.plot_positions(positions, ax),
+        lambda ax: related.plot_positions(
+            positions, ax, "deviations of rows" + (" within classes" if is_class else "")
+        ),
         height=2.0 if axes == 1 else 3.3,
         title="Where the tasks lie",
-        caption="Tasks whose rows of a class look alike are near each other; the noise of few rows is taken out."
-        + flat
-        + line,
+        caption=f"Tasks whose rows {'of a class look' if is_class else 'and targets go together'} alike are near each "
+        "other; the noise of few rows is taken out." + flat + line,
         alt="Positions: " + "; ".join(named[:24]) + ".",
     )
 
 
-def _arrow_picture(model: BaseMultiTask, lines: Sequence[str]) -> Picture:
+def _arrow_picture(model: BaseTaskEstimator, lines: Sequence[str]) -> Picture:
     return draw(
         "arrows",
         lambda ax: related.plot_arrows(model.alpha_, ax, sharing=model.sharing_),
@@ -183,20 +177,23 @@ def _arrow_picture(model: BaseMultiTask, lines: Sequence[str]) -> Picture:
     )
 
 
-def _control_picture(weights: pd.DataFrame, control: Control) -> Picture:
+def _control_pictures(weights: pd.DataFrame, control: Control | None) -> list[Picture]:
+    if control is None:
+        return []
     every_arrow = arrows(weights)
     sampled = " Of many, the largest and a sample are drawn." if len(every_arrow) > 2 * related.MOST_DOTS else ""
-    return draw(
+    picture = draw(
         "control",
         lambda ax: related.plot_control(weights, control, ax),
         height=2.4,
         title="Is it more than chance?",
-        caption=f"Each dot is one weight. Dots right of all shuffled ones are more than chance.{sampled}",
+        caption=f"Each dot is one weight. Dots right of all of both controls are more than chance.{sampled}",
         alt=_control_words(every_arrow[0].weight, control),
     )
+    return [picture]
 
 
-def _maps(model: BaseMultiTask) -> list[Picture]:
+def _maps(model: BaseTaskEstimator) -> list[Picture]:
     """One map where alpha and beta are the same, else one of each that the method has."""
     alpha, beta = model.alpha_, model.beta_
     ends = [getattr(model, f"{name}_interval_", None) for name in ("alpha", "beta")]
@@ -226,12 +223,10 @@ def _map_picture(
     )
 
 
-def _control_words(strongest: float, control: Control | None) -> str:
-    if control is None:
-        return f"The strongest weight is {strongest:.2f}. With --train a control shows how large weights are by chance."
+def _control_words(strongest: float, control: Control) -> str:
     return (
-        f"As a control the model was fitted again ({counted(len(control.shuffled), 'refit')}) with rows dealt to the "
-        f"tasks at random, so that no task is nearer than another: weights reach {control.noise:.2f}. With targets "
-        f"shuffled inside each task, so that tasks are unrelated, they reach {control.unrelated.max():.2f}. "
-        f"The strongest weight of this model is {strongest:.2f}."
+        f"As a control the model was fitted again ({counted(len(control.shuffled), 'refit')} of each kind) with rows "
+        f"dealt to the tasks at random, so that no task is nearer than another: weights reach "
+        f"{control.shuffled.max():.2f}. With targets shuffled inside each task, so that tasks are unrelated, they "
+        f"reach {control.unrelated.max():.2f}. The weight of this model's strongest link is {strongest:.2f}."
     )

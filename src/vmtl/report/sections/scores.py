@@ -9,51 +9,98 @@ import numpy as np
 from scipy.stats import norm
 
 from vmtl._utils.messages import counted, first_few
-from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.base import BaseTaskEstimator
 from vmtl.estimators.metrics.real_metrics import COVERAGE
 from vmtl.evaluation.comparison import alone_of, gains, lead
 from vmtl.evaluation.intervals import LEVEL, of_share
 from vmtl.evaluation.scored_predictions import Evidence
+from vmtl.report.certainty import (
+    below_promise,
+    gain_verdicts,
+    largest_tasks,
+    shown_tasks,
+    shrunken_scores,
+    weak_tasks,
+)
 from vmtl.report.plots import scores as scored
 from vmtl.report.plots.svg import Picture, draw, draw_grid
 from vmtl.report.sections.section import Section
-from vmtl.report.sheets import full_name, gain_sheet, method_sheet, score_sheet
-from vmtl.report.style import WIDTH, name_height
+from vmtl.report.sheets import full_name, gain_sheet, method_sheet, model_name, score_sheet
+from vmtl.report.style import WIDTH, name_height, three_digits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Reliability diagrams side by side at most.
-MOST_DIAGRAMS = 12
+MOST_DIAGRAMS = 6
+#: Tasks that a text alternative names.
+MOST_NAMED = 25
+#: Shares that differ by less than this agree, whatever the number of rows.
+MATTERS = 0.02
 
 
-def score_section(model: BaseMultiTask, evidence: Evidence, others: Mapping[str, Evidence]) -> Section:
-    """How good the model is on every task, beside the other methods."""
-    overall = evidence.score(np.arange(len(evidence.y)))
-    per_task = ", ".join(f"{evidence.tasks[t]} {evidence.score(evidence.rows(t)).value:.3f}" for t in evidence.present)
+def score_section(model: BaseTaskEstimator, evidence: Evidence, others: Mapping[str, Evidence]) -> Section:
+    """How good the model is on every task, beside the same rows learned in other ways."""
+    shown, n_tasks = shown_tasks(evidence, scored.MOST_IN_FIGURE), len(evidence.present)
+    per_task = ", ".join(f"{evidence.tasks[t]} {evidence.score(evidence.rows(t)).value:.3f}" for t in shown)
+    cut = f" The {len(shown)} of {n_tasks:,} tasks that differ most surely from the average, worst first."
     picture = draw(
         "scores",
         lambda ax: scored.plot_scores(evidence, others, ax),
-        height=(1.4 if others else 1.1) + 0.46 * min(len(evidence.present), scored.MOST_IN_FIGURE),
+        height=(1.4 if others else 1.1) + 0.46 * len(shown),
         title=f"{evidence.measure[0].upper()}{evidence.measure[1:]} of every task",
         caption="The bar is the 95 % interval over rows."
-        + (" Points without a bar are further methods; the table has them all." if others else "")
-        + (f" The first {scored.MOST_IN_FIGURE} tasks." if len(evidence.present) > scored.MOST_IN_FIGURE else ""),
+        + (" Points without a bar are further ways to learn them; the table has them all." if others else "")
+        + (cut if n_tasks > len(shown) else ""),
         alt=f"{evidence.measure} of every task: {per_task}.",
     )
     sheets = [score_sheet(evidence)]
-    words = [f"Over {counted(len(evidence.y), 'row')}: {evidence.measure} {overall.value:.3f}."]
+    words = []
     if others:
-        words.append(_ranking(evidence, others))
-        sheets.append(method_sheet(model.method_.name, evidence, others))
-        words.append("All methods were fitted to the same training rows and scored on the same rows as this model.")
-    else:
-        words.append("Give the training table with --train to see the same rows learned alone, pooled and otherwise.")
-    return Section("scores", "How good is it?", tuple(words), (picture,), tuple(sheets))
+        words.append(ranking(evidence, others))
+        sheets.append(method_sheet(model_name(model), evidence, others))
+    return Section("scores", "How good is it, task by task?", tuple(words), (picture,), tuple(sheets))
 
 
-def _ranking(evidence: Evidence, others: Mapping[str, Evidence]) -> str:
-    """Which method has the best mean over tasks, this model's place, and whether that is more than chance."""
+def score_words(evidence: Evidence) -> str:
+    """The main score over all rows, beside the guess that needs no columns."""
+    rows, score = counted(len(evidence.y), "row"), evidence.score(np.arange(len(evidence.y)))
+    ends = f"95 %: {score.low:.3f} to {score.high:.3f}"
+    if evidence.p is not None:
+        return (
+            f"It is right in {100 * score.value:.1f} % of {rows} (accuracy {score.value:.3f}; {ends}); always the most "
+            f"frequent answer would be right in {100 * most_frequent(evidence):.1f} %."
+        )
+    assert evidence.mean is not None
+    half = float(np.median(np.abs(evidence.mean - evidence.y)))
+    return (
+        f"Half of the predictions are off by less than {three_digits(half)}, the unit being that of the target. RMSE "
+        f"over {rows}: {score.value:.3f} ({ends}); always the mean would have {float(np.std(evidence.y)):.3f}."
+    )
+
+
+def most_frequent(evidence: Evidence) -> float:
+    """The share of the class that most rows have."""
+    return float(np.bincount(evidence.y).max() / len(evidence.y))
+
+
+def weak_words(evidence: Evidence) -> str:
+    """Which tasks are predicted worse than the average one, where that is beyond doubt."""
+    n_tasks = len(evidence.present)
+    if n_tasks == 1:
+        return "There is one task."
+    weak, likely = weak_tasks(evidence), shrunken_scores(evidence)
+    if not weak:
+        return f"No task of {n_tasks:,} is predicted worse than the others beyond doubt."
+    named = [f"{evidence.tasks[t]} (likely {likely[t]:.3f})" for t in weak]
+    return (
+        f"Predicted worse than the average task beyond doubt, {len(weak)} of {n_tasks:,}: {first_few(named)}. Estimates "
+        "of few rows are pulled to the average, and the number of tasks is taken account of."
+    )
+
+
+def ranking(evidence: Evidence, others: Mapping[str, Evidence]) -> str:
+    """What has the best mean over tasks, this model's place, and whether that is more than chance."""
     sign = 1 if evidence.p is not None else -1
     score, means = evidence.mean_score(), {name: other.mean_score() for name, other in others.items()}
     place = 1 + sum(sign * (mean - score) > 0 for mean in means.values())
@@ -61,7 +108,7 @@ def _ranking(evidence: Evidence, others: Mapping[str, Evidence]) -> str:
     name, of = full_name(rival), len(means) + 1
     gap = lead(evidence, others[rival]) if place == 1 else lead(others[rival], evidence)
     if place == 1:
-        ranking = f"Best mean over tasks: this model {score:.3f}, of {of} methods; next {name} {means[rival]:.3f}."
+        ranking = f"Best mean over tasks: this model {score:.3f}, of {of} ways to learn these rows; next {name} {means[rival]:.3f}."
     else:
         ranking = f"Best mean over tasks: {name} {means[rival]:.3f}; this model {score:.3f}, place {place} of {of}."
     if not np.isfinite(gap.low):  # a task has one row
@@ -75,22 +122,26 @@ def gain_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section 
     alone = alone_of(others)
     if alone is None:
         return None
-    of_tasks = gains(evidence, alone)
-    counts = {v: sum(gain.verdict == v for gain in of_tasks) for v in ("helped", "hurt", "no clear difference")}
+    of_tasks, by_task = gains(evidence, alone), gain_verdicts(evidence, alone)
+    verdicts = {evidence.tasks[t]: verdict for t, verdict in by_task.items()}
+    said = [*verdicts.values()]
+    counts = {v: said.count(v) for v in ("helped", "hurt", "no clear difference")}
     unit = "accuracy points" if evidence.p is not None else "% of the squared error"
     picture = draw(
         "gains",
-        lambda ax: scored.plot_gains(of_tasks, ax).set_xlabel(f"gain over alone, {unit}"),
+        lambda ax: scored.plot_gains(of_tasks, ax, verdicts).set_xlabel(f"gain over alone, {unit}"),
         height=1.0 + 0.38 * min(len(of_tasks), scored.MOST_IN_FIGURE),
         title="Gain over being learned alone",
-        caption="Right of the line the other tasks helped. Bars are 95 % intervals of paired differences.",
-        alt="; ".join(f"{g.task}: {g.verdict}, {100 * g.gain.value:+.1f} {unit}" for g in of_tasks) + ".",
+        caption="Right of the line the other tasks helped. Bars are 95 % intervals of paired differences; colour is for "
+        "verdicts that hold among all tasks."
+        + (f" The {scored.MOST_IN_FIGURE} surest." if len(of_tasks) > scored.MOST_IN_FIGURE else ""),
+        alt="; ".join(f"{g.task}: {verdicts[g.task]}, {100 * g.gain.value:+.1f} {unit}" for g in of_tasks[:MOST_NAMED])
+        + ".",
     )
     words = (
         f"{counts['helped']} helped, {counts['hurt']} hurt, {counts['no clear difference']} without a clear difference "
-        "when every task is compared with being learned alone, row by row.",
-        f"Each verdict errs once in 20 times: among {counted(len(of_tasks), 'task')}, {0.05 * len(of_tasks):g} on "
-        "average would be called helped or hurt although nothing changed.",
+        "when every task is compared with being learned alone, row by row. At most a twentieth of these verdicts is "
+        "false on average, however many tasks there are.",
     )
     sheet = gain_sheet(of_tasks, evidence, alone)
     return Section("gains", "Who was helped, who was hurt?", words, (picture,), (sheet,))
@@ -110,7 +161,7 @@ def trust_section(evidence: Evidence) -> Section:
         caption="A model that knows what it does not know is less certain where it errs.",
         alt=f"Mean total uncertainty of {names[0]}: {means[0]}; of {names[1]}: {means[1]}.",
     )
-    words = [_trust_words(evidence), f"Mean uncertainty of {names[1]}: {means[1]}; of {names[0]}: {means[0]}."]
+    words = [trust_words(evidence), f"Mean uncertainty of {names[1]}: {means[1]}; of {names[0]}: {means[0]}."]
     if evidence.covered is not None:
         words.append(_guarantee_words(evidence))
     return Section(
@@ -120,7 +171,8 @@ def trust_section(evidence: Evidence) -> Section:
 
 def _reliability_picture(evidence: Evidence) -> Picture:
     """A reliability diagram of all rows and of every task, as many as fit."""
-    shown: list[int | None] = [None, *evidence.present[: MOST_DIAGRAMS - 1]]
+    shown: list[int | None] = [None, *largest_tasks(evidence, MOST_DIAGRAMS - 1)]
+    cut = len(evidence.present) > MOST_DIAGRAMS - 1
     columns = 3
     lines = -(-len(shown) // columns)
 
@@ -141,35 +193,44 @@ def _reliability_picture(evidence: Evidence) -> Picture:
         (2.2 if is_class else 2.0) * lines,
         "Reliability of every task",
         f"Across: {promise}. Up: {truth}. On the dashed line promises hold"
-        + ("; larger dots have more rows." if is_class else "; the gap is the mean distance from it."),
+        + ("; larger dots have more rows." if is_class else "; the gap is the mean distance from it.")
+        + (" The tasks with the most rows." if cut else ""),
         _reliability_words(evidence),
     )
 
 
-def _trust_words(evidence: Evidence) -> str:
-    """Whether promises hold over all rows."""
+def sureness(evidence: Evidence) -> str:
+    """``too sure``, ``too unsure``, or nothing where that is not clear or too little to matter."""
     everything = np.arange(len(evidence.y))
     if evidence.p is not None:
-        right, promised = evidence.score(everything), float(evidence.p.max(axis=1).mean())
-        verdict = "too sure" if promised > right.high else "too unsure" if promised < right.low else "the two agree"
-        scores = evidence.scores(everything)
+        held, promised = evidence.score(everything), float(evidence.p.max(axis=1).mean())
+    else:
+        held, promised = of_share(scored.deviations(evidence, everything) <= norm.ppf((1 + LEVEL) / 2)), LEVEL
+    if abs(promised - held.value) < MATTERS:
+        return ""
+    return "too sure" if promised > held.high else "too unsure" if promised < held.low else ""
+
+
+def trust_words(evidence: Evidence) -> str:
+    """Whether promises hold over all rows."""
+    everything, verdict = np.arange(len(evidence.y)), sureness(evidence)
+    if evidence.p is not None:
+        right, promised = evidence.score(everything).value, float(evidence.p.max(axis=1).mean())
         return (
-            f"On average it gives its prediction {100 * promised:.0f} % and is right in {100 * right.value:.0f} % of "
-            f"the rows: {verdict}. Its calibration error is {scores['ece']:.3f}; a perfectly calibrated model would "
-            f"score {scores['ece_perfect']:.3f} on as many rows."
+            f"On average it gives its prediction {100 * promised:.0f} % and is right in {100 * right:.0f} % of the "
+            f"rows: {verdict or 'the two agree'}."
         )
     inside = of_share(scored.deviations(evidence, everything) <= norm.ppf((1 + LEVEL) / 2))
-    verdict = "too narrow" if inside.high < LEVEL else "too wide" if inside.low > LEVEL else "as promised"
+    told = {"too sure": "too narrow", "too unsure": "too wide", "": "as promised"}[verdict]
     rows = counted(len(everything), "row")
-    return f"{100 * LEVEL:.0f} % intervals contain {100 * inside.value:.1f} % of {rows}: {verdict}."
+    return f"{100 * LEVEL:.0f} % intervals contain {100 * inside.value:.1f} % of {rows}: {told}."
 
 
 def _guarantee_words(evidence: Evidence) -> str:
     """Whether the 90 % intervals or sets hold what they promise, over all rows and task by task."""
     assert evidence.covered is not None
     assert evidence.extent is not None
-    inside = {t: of_share(evidence.covered[evidence.rows(t)]) for t in evidence.present}
-    below = [evidence.tasks[t] for t, share in inside.items() if share.high < COVERAGE]
+    below = [evidence.tasks[t] for t in below_promise(evidence.covered, evidence.task, COVERAGE)]
     what = "sets of classes" if evidence.p is not None else "intervals"
     size = (
         f"{evidence.extent.mean():.2f} classes"
@@ -185,7 +246,9 @@ def _guarantee_words(evidence: Evidence) -> str:
 
 def _reliability_words(evidence: Evidence) -> str:
     if evidence.p is not None:
-        scores = {evidence.tasks[t]: evidence.scores(evidence.rows(t)) for t in evidence.present}
+        scores = {
+            evidence.tasks[t]: evidence.scores(evidence.rows(t)) for t in largest_tasks(evidence, MOST_DIAGRAMS - 1)
+        }
         errors = [f"{name} {s['ece']:.3f} ({s['ece_perfect']:.3f})" for name, s in scores.items()]
         return "Expected calibration error, and if perfectly calibrated: " + ", ".join(errors) + "."
     levels, inside = scored.coverage(evidence, np.arange(len(evidence.y)))

@@ -10,10 +10,7 @@ from vmtl.report.sheets import Sheet
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: a heading, paragraphs, pictures, tables, and a list of short lines.
-
-    fold : if not empty, pictures and tables stand behind this line until it is opened.
-    """
+    """A part of the page: a heading, paragraphs, pictures, tables, and a list of short lines."""
 
     name: str
     title: str
@@ -21,4 +18,3 @@ class Section:
     pictures: tuple[Picture, ...] = ()
     sheets: tuple[Sheet, ...] = ()
     lines: tuple[str, ...] = ()
-    fold: str = ""

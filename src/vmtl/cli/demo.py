@@ -33,7 +33,7 @@ MEANT = {
 
 @dataclass(frozen=True)
 class Trial:
-    """One problem: a fitted model, predictions by it and by others on the test rows, and what links look like by chance."""
+    """One problem: a fitted model, predictions by it and by others on the test rows, and links by chance."""
 
     problem: Problem
     n_train: int

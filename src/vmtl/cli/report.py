@@ -50,7 +50,8 @@ def report(
     --cost-false-negative 10` if a missed relapse is ten times as bad as a needless check.
 
     With `--train` the same rows are also learned alone, as one task and by linear models (of more than 300 tasks only
-    alone and as one task), and the model is refitted with shuffled tasks, to show what chance looks like. A model file holds no labelled rows, so they must be given.
+    alone and as one task), and the model is refitted with shuffled tasks, to show what chance looks like. A model file
+    holds no labelled rows, so they must be given.
     """
     from vmtl._utils.atomic_files import write_atomically
     from vmtl.cli._support.files import check_output
@@ -99,7 +100,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class PageContent:
-    """What the page is about: predictions of the model and of others, the control, what every column is worth, warnings."""
+    """What the page is about: predictions of the model and of others, control, columns, warnings."""
 
     evidence: Evidence
     others: dict[str, Evidence]
@@ -209,14 +210,13 @@ def origin(model: MultiTaskEstimator, path: Path, data: Path, train: Path | None
     from vmtl.report.sheets import model_name
 
     metadata = model.metadata_
+    rows = [f"{name}: {count}" for name, count in metadata.get("rows", {}).items()]
     facts: dict[str, object] = {
         "model file": path.name,
         "method": model_name(model),
         "labelled rows": data.name,
         "training rows": "not given" if train is None else train.name,
-        "rows per task in training": first_few(
-            [f"{name}: {count}" for name, count in metadata.get("rows", {}).items()], 12
-        ),
+        "rows per task in training": first_few(rows, 12),
         "seed": model.seed_ if model.random_state is None else model.random_state,
         "fitted by": metadata.get("command", "the Python interface"),
         "page written by": command_line(),

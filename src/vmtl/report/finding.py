@@ -59,7 +59,8 @@ class Finding:
             return "The rows cannot tell whether a task learns more from some of the others than from the rest."
         first, more = self.clear[0], len(self.clear) - 1
         further = f", and {counted(more, 'more link')} {'is' if more == 1 else 'are'} clear" if more else ""
-        return f"{short(first.learner, 40)} learns more from {short(first.teacher, 40)} than from the others{further}.{self._caution()}"
+        learner, teacher = short(first.learner, 40), short(first.teacher, 40)
+        return f"{learner} learns more from {teacher} than from the others{further}.{self._caution()}"
 
     def _caution(self) -> str:
         return "" if self.is_checked else " Whether that is more than chance was not checked."

@@ -1,7 +1,8 @@
-"""The section on who learns from whom."""
+"""The sections on how tasks differ and who learns from whom."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,103 +11,98 @@ import pandas as pd
 import pytest
 
 from helpers.report_models import Case
-from vmtl.evaluation import structure_worth_of
 from vmtl.report import Control
 from vmtl.report.plots import relatedness as plots
-from vmtl.report.sections.relatedness import relatedness_section
+from vmtl.report.sections.relatedness import difference_section, find_links, relatedness_section
 
 NAMES = ["a", "b", "c"]
 CLEAR = pd.DataFrame([[0, 0.9, 0.1], [0.5, 0, 0.5], [0.5, 0.5, 0]], index=NAMES, columns=NAMES)
 EVEN = pd.DataFrame((1 - np.eye(3)) / 2, index=NAMES, columns=NAMES)
 
 
-def model(weights: pd.DataFrame, **inferred: Any) -> Any:
-    sharing = pd.Series(0.9, index=weights.index)
-    return SimpleNamespace(alpha_=weights, beta_=weights, tasks_=np.array(weights.index), sharing_=sharing, **inferred)
+def model(weights: pd.DataFrame, isolated: tuple[int, ...] = (), **inferred: Any) -> Any:
+    return SimpleNamespace(
+        alpha_=weights,
+        beta_=weights,
+        tasks_=np.array(weights.index),
+        sharing_=pd.Series(0.9, index=weights.index),
+        hyperparameters_=SimpleNamespace(isolated=isolated),
+        **inferred,
+    )
 
 
-def control(largest: float) -> Control:
-    return Control(np.full((2, 3, 3), largest), np.full((2, 3, 3), 0.5))
+def both(fitted: Any, noise: float | None, case: Case) -> tuple[Any, Any]:
+    """The section in front, and that of the appendix."""
+    control = None if noise is None else Control(np.full((2, 3, 3), noise), np.full((2, 3, 3), 0.5))
+    finding = find_links(fitted, control, case.evidence, {})
+    return difference_section(fitted, finding, case.evidence, {}), relatedness_section(fitted, finding, control)
 
 
 def titles(section: Any) -> list[str]:
     return [picture.title for picture in section.pictures]
 
 
-def test_a_clear_preference_is_the_finding() -> None:
-    section = relatedness_section(model(CLEAR), control(0.6))
-    assert section is not None
-    assert section.words[0] == "A preference is clear: a learns from b 0.90 (even is 0.50)."
-    assert titles(section)[0] == "Who learns from whom"
-    assert titles(section)[-1] == "Is it more than chance?"
-    assert section.lines[0] == "a learns from b 0.90"
-    assert section.fold == ""
+def test_a_clear_link_is_told_in_front_and_the_weights_behind(class_case: Case) -> None:
+    front, behind = both(model(CLEAR, isolated=(2,)), 0.6, class_case)
+    assert front.words == ("c shares nothing with the other tasks.", "a learns more from b than from the others.")
+    assert front.lines == ("a learns from b 0.90",)
+    assert titles(front) == ["Who learns from whom"]
+    assert titles(behind)[-1] == "Is it more than chance?"
+    assert [row[3].text for row in behind.sheets[0].rows] == ["clear"] + ["open"] * 5
+    assert "both controls" in behind.sheets[0].note
 
 
-def test_arrows_are_as_wide_as_what_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arrows_are_as_wide_as_what_arrives(monkeypatch: pytest.MonkeyPatch, class_case: Case) -> None:
     given: list[Any] = []
     inner = plots.plot_arrows
     monkeypatch.setattr(plots, "plot_arrows", lambda *a, **k: given.append(k["sharing"]) or inner(*a, **k))
     fitted = model(CLEAR)
-    relatedness_section(fitted, control(0.6))
+    both(fitted, 0.6, class_case)
     assert [list(sharing) for sharing in given] == [list(fitted.sharing_)]
 
 
-def test_rules_that_only_targets_tell_are_named() -> None:
-    groups = pd.DataFrame({"group": [0, 1, 0], "probability": 0.98}, index=NAMES)
-    section = relatedness_section(model(CLEAR, groups_=groups), None)
+@pytest.mark.parametrize(("weights", "noise", "words"), [(EVEN, None, "alike"), (CLEAR, 0.95, "The rows cannot tell")])
+def test_what_is_not_clear_is_claimed_nowhere(
+    weights: pd.DataFrame, noise: float | None, words: str, class_case: Case
+) -> None:
+    front, behind = both(model(weights), noise, class_case)
+    assert words in front.words[0]
+    assert (front.lines, front.pictures) == ((), ())
+    assert {row[3].text for row in behind.sheets[0].rows} == {"open"}
+
+
+def test_links_that_cost_predictions_are_not_told(class_case: Case) -> None:
+    perfect = replace(class_case.evidence, p=np.eye(3)[class_case.evidence.y])
+    finding = find_links(model(CLEAR), None, class_case.evidence, {"even": perfect})
+    assert finding is not None
+    assert (finding.answer, finding.clear) == ("unknown", [])
+
+
+def test_sharing_is_told_against_alone_and_one_task(class_case: Case) -> None:
+    evidence = class_case.evidence
+    perfect, poor = (replace(evidence, p=np.eye(3)[(evidence.y + k) % 3]) for k in (0, 1))
+    section = difference_section(model(EVEN), None, evidence, {"none": poor, "pooled": perfect})
     assert section is not None
-    assert (
-        section.words[1]
-        == "By their targets the tasks follow 2 rules (98 % sure of who is with whom): a, c; b on its own."
-    )
-    one = relatedness_section(model(CLEAR, groups_=groups.assign(group=0)), None)
-    assert one is not None
-    assert not any("rules" in words for words in one.words)
+    assert "better than learning every task alone" in section.words[0]
+    assert "worse than taking all rows as one task" in section.words[0]
 
 
-@pytest.mark.parametrize(
-    ("weights", "noise", "words"), [(EVEN, None, "The map is flat"), (CLEAR, 0.95, "no more than they do by chance")]
-)
-def test_what_tells_nothing_is_folded(weights: pd.DataFrame, noise: float | None, words: str) -> None:
-    section = relatedness_section(model(weights), None if noise is None else control(noise))
-    assert section is not None
-    assert words in section.words[0]
-    assert section.fold.startswith("All weights")
-    assert section.lines == ()
-
-
-def test_two_tasks_have_no_third_to_prefer() -> None:
-    section = relatedness_section(model(pd.DataFrame([[0, 1], [1, 0]], index=["a", "b"], columns=["a", "b"])), None)
-    assert section is not None
-    assert "With two tasks each learns from the other" in section.words[0]
-    assert not any("control" in words for words in section.words)
-
-
-def test_a_method_without_weights_has_no_such_section() -> None:
-    assert relatedness_section(model(0 * CLEAR), None) is None
+def test_a_method_without_weights_says_nothing_of_them(class_case: Case) -> None:
+    assert both(model(0 * CLEAR), None, class_case) == (None, None)
 
 
 @pytest.mark.parametrize("axes", [0, 1, 2, 3])
-def test_positions_are_drawn_where_there_are_any(axes: int) -> None:
+@pytest.mark.parametrize("kind", ["class", "real"])
+def test_positions_are_drawn_where_there_are_any(axes: int, kind: str, request: pytest.FixtureRequest) -> None:
+    """In a regression there are no classes."""
     ends = pd.DataFrame({"low": 0.1, "high": 1.0}, index=NAMES)
     places = pd.DataFrame(np.arange(3.0 * axes).reshape(3, axes), index=NAMES)
-    section = relatedness_section(model(CLEAR, positions_=places, sharing_interval_=ends), None)
-    assert section is not None
-    assert ("Where the tasks lie" in titles(section)) == (axes > 0)
-    strengths = next(p for p in section.pictures if p.title == "How strongly each task follows the others")
+    fitted = model(CLEAR, positions_=places, sharing_interval_=ends)
+    front, behind = both(fitted, None, request.getfixturevalue(f"{kind}_case"))
+    drawn = [picture for picture in front.pictures if picture.title == "Where the tasks lie"]
+    assert len(drawn) == (axes > 0)
+    assert all(("of a class" in picture.caption) == (kind == "class") for picture in drawn)
+    assert all(("within classes" in picture.svg) == (kind == "class") for picture in drawn)
+    strengths = next(p for p in behind.pictures if p.title == "How strongly each task follows the others")
     assert "a 0.90 [0.10, 1.00]" in strengths.alt
     assert ("no task stands out" in strengths.caption) == (axes == 0)
-
-
-def test_the_structure_of_a_fit_stands_beside_what_it_is_worth(class_case: Case) -> None:
-    worth = structure_worth_of(class_case.model, class_case.train)
-    assert worth is not None
-    section = relatedness_section(class_case.model, None, worth)
-    assert section is not None
-    arrow_sheet, worth_sheet = section.sheets
-    assert arrow_sheet.columns[2] == "weight [90 % interval]"
-    assert [row[1].text for row in worth_sheet.rows] == [f"{nats:.3f}" for nats in worth.values()]
-    assert any(f"{worth['alone']:.3f} alone" in words for words in section.words)
-    moved = "; an end is moved where that is needed to include the weight itself."
-    assert any(f"Between the ends lie 90 % of what the training rows leave possible{moved}" in w for w in section.words)

@@ -5,25 +5,36 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from helpers.report_models import Case
-from vmtl.report.sections.scores import error_section, gain_section, score_section, trust_section
-
-
-def test_without_others_the_section_says_how_to_get_them(class_case: Case) -> None:
-    section = score_section(class_case.model, class_case.evidence, {})
-    assert "Give the training table with --train" in section.words[-1]
-    assert gain_section(class_case.evidence, {}) is None
+from vmtl.report.sections.scores import error_section, gain_section, score_section, trust_section, trust_words
 
 
 def test_this_model_has_its_place_among_the_others(class_case: Case) -> None:
     evidence = class_case.evidence
     worse = replace(evidence, p=evidence.p[:, ::-1])
+    assert gain_section(evidence, {}) is None
     words = score_section(class_case.model, evidence, {"stl": worse}).words
-    assert words[1].startswith("Best mean over tasks: this model")
-    assert "more than chance" in words[1]
+    assert words[0].startswith("Best mean over tasks: this model")
+    assert "more than chance" in words[0]
     words = score_section(class_case.model, worse, {"stl": evidence}).words
-    assert "place 2 of 2" in words[1]
+    assert "place 2 of 2" in words[0]
+
+
+@pytest.mark.parametrize("promised", [0.785, 0.775])
+def test_what_reads_alike_is_not_called_too_unsure(class_case: Case, promised: float) -> None:
+    """It gives its prediction 78 % and is right in 78 % of many rows: the two agree, whatever the test says."""
+    n = 40_000
+    evidence = replace(
+        class_case.evidence,
+        y=(np.arange(n) >= 0.78 * n).astype(int),
+        p=np.tile([promised, 1 - promised, 0.0], (n, 1)),
+        task=np.arange(n) % 3,
+        total=np.zeros(n),
+        covered=None,
+    )
+    assert trust_words(evidence).endswith("is right in 78 % of the rows: the two agree.")
 
 
 def test_too_sure_and_too_unsure_are_told_apart(class_case: Case) -> None:

@@ -1,4 +1,4 @@
-"""The sections on how tasks differ: what is clear, where they lie, and for the appendix every weight with its control."""
+"""The sections on how tasks differ: what is clear, where they lie, and in the appendix every weight."""
 
 from __future__ import annotations
 
@@ -146,6 +146,7 @@ def _sharing_caption(positions: pd.DataFrame, n_tasks: int, has_ends: bool) -> s
 
 def _position_picture(positions: pd.DataFrame, is_class: bool) -> Picture:
     axes = positions.shape[1]
+    unit = f"deviations of rows{' within classes' if is_class else ''}"
     flat = f" The two longest of {axes} axes are drawn." if axes > 2 else ""
     line = " One axis is enough for what rises above the noise." if axes == 1 else ""
     named = [

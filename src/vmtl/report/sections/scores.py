@@ -94,8 +94,8 @@ def weak_words(evidence: Evidence) -> str:
         return f"No task of {n_tasks:,} is predicted worse than the others beyond doubt."
     named = [f"{evidence.tasks[t]} (likely {likely[t]:.3f})" for t in weak]
     return (
-        f"Predicted worse than the average task beyond doubt, {len(weak)} of {n_tasks:,}: {first_few(named)}. Estimates "
-        "of few rows are pulled to the average, and the number of tasks is taken account of."
+        f"Predicted worse than the average task beyond doubt, {len(weak)} of {n_tasks:,}: {first_few(named)}. "
+        "Estimates of few rows are pulled to the average, and the number of tasks is taken account of."
     )
 
 
@@ -108,7 +108,10 @@ def ranking(evidence: Evidence, others: Mapping[str, Evidence]) -> str:
     name, of = full_name(rival), len(means) + 1
     gap = lead(evidence, others[rival]) if place == 1 else lead(others[rival], evidence)
     if place == 1:
-        ranking = f"Best mean over tasks: this model {score:.3f}, of {of} ways to learn these rows; next {name} {means[rival]:.3f}."
+        ranking = (
+            f"Best mean over tasks: this model {score:.3f}, of {of} ways to learn these rows; "
+            f"next {name} {means[rival]:.3f}."
+        )
     else:
         ranking = f"Best mean over tasks: {name} {means[rival]:.3f}; this model {score:.3f}, place {place} of {of}."
     if not np.isfinite(gap.low):  # a task has one row
@@ -132,8 +135,8 @@ def gain_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section 
         lambda ax: scored.plot_gains(of_tasks, ax, verdicts).set_xlabel(f"gain over alone, {unit}"),
         height=1.0 + 0.38 * min(len(of_tasks), scored.MOST_IN_FIGURE),
         title="Gain over being learned alone",
-        caption="Right of the line the other tasks helped. Bars are 95 % intervals of paired differences; colour is for "
-        "verdicts that hold among all tasks."
+        caption="Right of the line the other tasks helped. Bars are 95 % intervals of paired differences; colour is "
+        "for verdicts that hold among all tasks."
         + (f" The {scored.MOST_IN_FIGURE} surest." if len(of_tasks) > scored.MOST_IN_FIGURE else ""),
         alt="; ".join(f"{g.task}: {verdicts[g.task]}, {100 * g.gain.value:+.1f} {unit}" for g in of_tasks[:MOST_NAMED])
         + ".",

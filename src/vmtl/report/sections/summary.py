@@ -76,7 +76,7 @@ def next_steps(evidence: Evidence, others: Mapping[str, Evidence]) -> list[str]:
         steps.append(f"{full_name(best).capitalize()} is clearly better on these rows: use that.")
     weak = [evidence.tasks[t] for t in weak_tasks(evidence)] if len(evidence.present) > 1 else []
     if weak:
-        steps.append(f"Look at rows of {first_few(weak)} first; `vmtl suggest` says which further rows to label.")
+        steps.append(f"Look at rows of {first_few(weak)} first; vmtl suggest says which further rows to label.")
     hurt = _hurt(evidence, others)
     if hurt:
         steps.append(f"Fit {first_few(hurt)} apart: the other tasks hurt there.")

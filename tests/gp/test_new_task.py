@@ -188,7 +188,7 @@ def test_a_task_that_contradicts_is_isolated(classes: bool) -> None:
 
 @pytest.mark.parametrize("classes", [True, False])
 def test_more_rows_of_a_task_are_nearly_a_fit_of_all(classes: bool) -> None:
-    rows, test = tasks_of([1.0, 0.2, -0.5], 60, classes), only(tasks_of([-0.5], 300, classes, 8), 0)
+    rows, test = tasks_of([1.0, 0.2, -0.5], 60, classes, 3), only(tasks_of([-0.5], 300, classes, 103), 0)
     early = rows.take(((rows.task < 2) | (torch.arange(180) < 130)).nonzero().flatten())
     late = rows.take(torch.arange(130, 180))
     late = replace(late, task=torch.zeros_like(late.task), n_tasks=1)

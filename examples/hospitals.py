@@ -57,12 +57,12 @@ def write_files(folder: Path, rows: int) -> None:
         table.to_csv(folder / f"{name}.csv", index=False)
 
 
-def compare(estimator: type, target: str, train: pd.DataFrame, test: pd.DataFrame, steps: int | None) -> None:
+def compare(estimator: type, target: str, train: pd.DataFrame, test: pd.DataFrame) -> None:
     """Scores per hospital of three ways to learn ``target``, and who learns from whom."""
     columns = ["hospital", *MARKERS]
     scores = {}
-    for name, method in (("alone", "vstl"), ("pooled", "pooled"), ("together", "vmtl")):
-        model = estimator(method, task_column="hospital", missing="impute", max_steps=steps, random_state=0)
+    for name, relatedness in (("alone", "none"), ("pooled", "pooled"), ("together", "learned")):
+        model = estimator(relatedness, task_column="hospital", missing="impute", random_state=0)
         model.fit(train[columns], train[target])
         scores[name] = model.score_tasks(test[columns], test[target])
     table = pd.DataFrame(scores)
@@ -76,7 +76,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Several hospitals, one model.")
     parser.add_argument("--rows", type=int, default=24, help="labelled patients of each hospital")
     parser.add_argument("--test-rows", type=int, default=300, help="patients of each hospital to test on")
-    parser.add_argument("--steps", type=int, help="training steps; the preset's if left out")
     parser.add_argument("--csv", type=Path, help="write CSV files to this folder and stop")
     given = parser.parse_args()
     if given.csv is not None:
@@ -86,9 +85,9 @@ def main() -> None:
         return
     train, test = make_patients(given.rows, seed=0), make_patients(given.test_rows, seed=1)
     print(f"treatment, accuracy ({len(train)} labelled patients)")
-    compare(MultiTaskClassifier, "treatment", train, test, given.steps)
+    compare(MultiTaskClassifier, "treatment", train, test)
     print("days in hospital, R^2")
-    compare(MultiTaskRegressor, "days", train, test, given.steps)
+    compare(MultiTaskRegressor, "days", train, test)
 
 
 if __name__ == "__main__":

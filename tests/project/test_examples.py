@@ -15,8 +15,8 @@ pytestmark = pytest.mark.system
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SMALL = {
-    "hospitals.py": (["--rows", "8", "--test-rows", "20", "--steps", "5"], "who learns from whom (days)"),
-    "image_domains.py": (["--steps", "5"], "mean uncertainty"),
+    "hospitals.py": (["--rows", "8", "--test-rows", "20"], "who learns from whom (days)"),
+    "image_domains.py": ([], "mean uncertainty"),
     "own_method.py": (["--steps", "5"], "saved and loaded by its id, the same predictions"),
 }
 

@@ -51,16 +51,6 @@ def _no_process_is_left() -> Iterator[None]:
     end_marked(lambda mark: mark == name)
 
 
-@pytest.fixture(scope="module")
-def quick_inference() -> None:
-    """Nothing: tests run the default as users get it."""
-
-
-@pytest.fixture(scope="module")
-def inference() -> None:
-    """The same."""
-
-
 @pytest.fixture(scope="session")
 def class_case() -> Case:
     """A fitted classifier and its predictions, which several tests look at."""

@@ -24,11 +24,10 @@ SETS: dict[str, dict[str, str]] = {
     "compatible": {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "OPENBLAS_CORETYPE": "Sandybridge"},
 }
 TESTS = (
-    "tests/contract",
     "tests/estimators",
-    "tests/inference",
-    "tests/model/likelihoods",
-    "tests/model/priors",
+    "tests/gp",
+    "tests/paper",
+    "tests/reliability/test_bad_classes.py",
     "tests/reliability/test_bad_parameters.py",
     "tests/reliability/test_bad_predictions.py",
     "tests/reliability/test_bad_rows.py",

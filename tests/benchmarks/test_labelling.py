@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from benchmarks.labelling import WAYS, first_rows, one_seed, shown
 from vmtl.datasets import load_digits_domains
@@ -18,7 +17,6 @@ def test_the_start_has_every_task_and_no_row_twice() -> None:
     assert np.unique(digits.tasks[rows], return_counts=True)[1].min() >= 2
 
 
-@pytest.mark.usefixtures("quick_inference")
 def test_one_seed_scores_every_way_and_repeats() -> None:
     digits = load_digits_domains().subset(range(0, 1797, 12))
     scores = one_seed(digits, 0, start=20, added=5)

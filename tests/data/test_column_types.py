@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from helpers.small_fits import small
-from vmtl import MultiTaskClassifier, load
+from vmtl import load
 from vmtl.data.column_format import ColumnFormat
 from vmtl.data.column_types import column_format, column_formats, nearest_format, plain_kind, set_column_types
 
@@ -138,7 +138,6 @@ def test_wrong_types_are_explained() -> None:
         set_column_types(table, {"dose": "number"})
 
 
-@pytest.mark.usefixtures("quick_inference")
 def test_an_estimator_keeps_what_it_took_columns_for(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     day = pd.Series(pd.Timestamp("2023-01-01") + pd.to_timedelta(rng.integers(0, 300, 80), "D"))

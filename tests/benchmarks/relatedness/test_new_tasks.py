@@ -26,7 +26,6 @@ def test_so_many_tasks_come_later() -> None:
     assert int(tasks.train.sum()) == 30
 
 
-@pytest.mark.usefixtures("quick_inference")
 def test_one_task_is_scored_in_every_way() -> None:
     figures = one_task(synthetic_groups(0, 0, Path()), False, 3)
     assert set(figures) == {"average", "similar", "added", "refit", "apart", "seconds added", "seconds refit"}

@@ -14,10 +14,10 @@ from helpers.tables import Run
 from vmtl import load
 from vmtl.cli._support.folders import has_classes
 from vmtl.data.stored import parquet_folder
-from vmtl.inference.exact import weight_prior
+from vmtl.estimators import parquet_fit
+from vmtl.gp import posterior
 
 pytest.importorskip("pyarrow", reason="Parquet is an extra: pip install vmtl[tables]")
-pytestmark = pytest.mark.usefixtures("quick_inference")
 
 
 @pytest.fixture(scope="module")
@@ -26,14 +26,14 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(rows: Path, quick_inference: None) -> Path:
+def model(rows: Path) -> Path:
     from typer.testing import CliRunner
 
     from vmtl.cli import app
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weight_prior, "MAX_DUAL_ROWS", 200)
-        patch.setattr(weight_prior, "SCALE_ROWS", 100)
+        patch.setattr(parquet_fit, "MAX_ROWS_IN_MEMORY", 200)
+        patch.setattr(posterior, "MAX_GRAM_ROWS", 200)
         out = rows.parent / "model.vmtl"
         options = ["--task", "site", "--target", "y", "--out", str(out), "--engine", "local", "--json"]
         done = CliRunner().invoke(app, ["fit", str(rows), *options])

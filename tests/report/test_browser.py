@@ -62,7 +62,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def page(class_case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
     train = class_case.train
     control = fit_control(class_case.model, train.X, train.y, train.tasks, repeats=1)
-    others = {"stl": class_case.evidence, "pooled": class_case.evidence, "qian": class_case.evidence}
+    others = {"none": class_case.evidence, "pooled": class_case.evidence, "even": class_case.evidence}
     file = tmp_path_factory.mktemp("page") / "report.html"
     file.write_text(render(class_case.model, class_case.evidence, others, control, {"seed": 0}), encoding="utf-8")
     return file

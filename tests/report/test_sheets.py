@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers.report_models import Case
 from vmtl.evaluation import Interval, gains
-from vmtl.report import Control, read_map, sheets
+from vmtl.report import read_map, sheets
 
 
 def test_a_cell_sorts_by_its_value_not_by_its_text() -> None:
@@ -56,37 +56,26 @@ def test_gains_are_in_points(class_case: Case) -> None:
     assert {row[4].text for row in sheet.rows} == {"no clear difference"}
 
 
-def test_arrows_stand_against_even_and_against_the_control() -> None:
+def test_tables_of_many_tasks_name_the_largest(class_case: Case) -> None:
+    evidence = class_case.evidence
+    tasks = tuple(f"t{k}" for k in range(141))
+    task = np.minimum(np.arange(150), 140)  # the last has ten rows
+    many = replace(evidence, tasks=tasks, task=task)
+    for sheet in (
+        sheets.score_sheet(many),
+        sheets.method_sheet("this", many, {"none": many}),
+        sheets.gain_sheet(gains(many, many), many, many),
+    ):
+        assert len(sheet.rows) <= sheets.MOST_LISTED + 2
+        assert "100 tasks with the most rows, of 141" in sheet.note
+    assert sheets.score_sheet(many).rows[0][0].text == "t140"
+
+
+def test_links_are_clear_or_open() -> None:
     weights = pd.DataFrame([[0, 0.9, 0.1], [0.5, 0, 0.5], [0.6, 0.4, 0]], index=list("abc"), columns=list("abc"))
-    strengths = dict.fromkeys("abc", "0.90")
-    plain = read_map(weights)
-    assert plain is not None
-    assert sheets.arrow_sheet(plain, strengths, None).columns == (
-        "task",
-        "learns from",
-        "weight",
-        "strength r of the task",
-    )
-    low = weights * np.array([[1, 0.9, 0], [0.5, 1, 0.5], [0.84, 0.5, 1]])
-    finding = read_map(weights, (low, weights.clip(lower=0.1) + 0.1))
+    finding = read_map(weights, (weights * 0.9, weights.clip(lower=0.1) + 0.1))
     assert finding is not None
-    control = Control(np.full((1, 3, 3), 0.5), np.full((1, 3, 3), 0.5))
-    sheet = sheets.arrow_sheet(finding, strengths, control)
-    assert sheet.columns[3:] == ("against even", "strength r of the task", "above chance")
-    rows = sheet.rows
-    assert [cell.text for cell in rows[0]] == ["a", "b", "0.90 [0.81, 1.00]", "clearly more", "0.90", "yes"]
-    assert [cell.text for cell in rows[1]] == [
-        "c",
-        "a",
-        "0.60 [0.50, 0.70]",
-        "leans to more",
-        "0.90",
-        "yes",
-    ]
-    assert [row[-1].text for row in rows[2:]] == ["no"] * 4
-    assert [row[3].text for row in rows[2:]] == ["open", "open", "open", "clearly less"]
-
-
-def test_the_worth_of_a_structure_is_told_against_the_inferred_one() -> None:
-    rows = sheets.worth_sheet({"inferred": 0.5, "even": 0.75, "alone": 1.0, "pooled": 0.4}).rows
-    assert [row[2].text for row in rows] == ["+0.000", "+0.250", "+0.500", "-0.100"]
+    sheet = sheets.arrow_sheet(finding, dict.fromkeys("abc", "0.90"), None)
+    assert len(sheet.columns) == len(sheet.rows[0]) == 5
+    assert [cell.text for cell in sheet.rows[0]] == ["a", "b", "0.90 [0.81, 1.00]", "clear", "0.90"]
+    assert [row[3].text for row in sheet.rows] == ["clear", "clear", "open", "open", "open", "open"]

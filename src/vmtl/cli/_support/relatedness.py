@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from vmtl.estimators import MultiTaskEstimator
 
 #: Letters of a task's name, so that the table fits a terminal of 80 columns.
-NAME = 20
+NAME = 16
 
 
 def show_structure(title: str, model: MultiTaskEstimator, most: int) -> None:

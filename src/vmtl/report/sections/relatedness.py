@@ -155,9 +155,7 @@ def _position_picture(positions: pd.DataFrame, is_class: bool) -> Picture:
     ]
     return draw(
         "positions",
-        lambda ax: related.plot_positions(
-            positions, ax, "deviations of rows" + (" within classes" if is_class else "")
-        ),
+        lambda ax: related.plot_positions(positions, ax, unit),
         height=2.0 if axes == 1 else 3.3,
         title="Where the tasks lie",
         caption=f"Tasks whose rows {'of a class look' if is_class else 'and targets go together'} alike are near each "
@@ -196,8 +194,10 @@ def _control_pictures(weights: pd.DataFrame, control: Control | None) -> list[Pi
 
 def _maps(model: BaseTaskEstimator) -> list[Picture]:
     """One map where alpha and beta are the same, else one of each that the method has."""
-    alpha, beta = model.alpha_, model.beta_
+    alpha, beta = model.alpha_, getattr(model, "beta_", None)
     ends = [getattr(model, f"{name}_interval_", None) for name in ("alpha", "beta")]
+    if beta is None:
+        return [_map_picture("alpha", "from whom the weights learn", alpha, ends[0])]
     if np.array_equal(alpha, beta):
         return [_map_picture("alpha", "for w and z alike: beta is tied to alpha", alpha, ends[0])]
     pairs = (

@@ -85,7 +85,7 @@ def next_steps(evidence: Evidence, others: Mapping[str, Evidence]) -> list[str]:
             "too sure": "Do not take its stated confidence at face value",
             "too unsure": "It is better than it says",
         }
-        steps.append(f"{remedy[sureness(evidence)]}; `vmtl predict --coverage 0.9` gives ranges that hold.")
+        steps.append(f"{remedy[sureness(evidence)]}; vmtl predict --coverage 0.9 gives ranges that hold.")
     if not others:
         steps.append("Add the training rows with --train to see what sharing is worth.")
     elif not simpler and POOLED in others and not lead(evidence, others[POOLED]).low > 0:

@@ -12,11 +12,12 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 import vmtl
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import MultiTaskClassifier, MultiTaskRegressor, VMTLClassifier, VMTLRegressor
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
 PACKAGES = ("vmtl", "vmtl.data", "vmtl.datasets", "vmtl.serving", "vmtl.evaluation", "vmtl.report", "vmtl.vision")
-ESTIMATORS = (MultiTaskClassifier, MultiTaskRegressor)
+PAIRS = ((MultiTaskClassifier, MultiTaskRegressor), (VMTLClassifier, VMTLRegressor))
+ESTIMATORS = tuple(estimator for pair in PAIRS for estimator in pair)
 
 
 def listed() -> set[str]:
@@ -59,7 +60,7 @@ def test_public_names_are_there_and_say_what_they_are(package: str) -> None:
             assert inspect.signature(value).return_annotation not in ("Any", inspect.Signature.empty), name
 
 
-@pytest.mark.parametrize("module", ["vmtl", "vmtl.report", "vmtl.estimators.classifier", "vmtl.estimators.regressor"])
+@pytest.mark.parametrize("module", ["vmtl", "vmtl.report", "vmtl.estimators.multi_task", "vmtl.estimators.variational"])
 def test_examples_in_docstrings_run(module: str) -> None:
     outcome = doctest.testmod(importlib.import_module(module))
     assert outcome.attempted > 0
@@ -96,31 +97,33 @@ def test_every_parameter_of_the_constructor_is_described(estimator: type[BaseEst
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_every_parameter_of_every_method_is_described(estimator: type[BaseEstimator]) -> None:
     methods = public_methods(estimator)
-    assert {"fit", "predict", "score", "uncertainty", "save", "load"} <= set(methods)
+    assert {"fit", "predict", "score", "uncertainty", "save"} <= set(methods)
     for name in methods:
         method = getattr(estimator, name)
         parameters = set(inspect.signature(method).parameters) - {"self"}
         assert set(described(method.__doc__)) == parameters, f"{name} describes other parameters than it has"
 
 
-def test_both_estimators_describe_their_common_parameters_alike() -> None:
-    classifier, regressor = (described(estimator.__doc__) for estimator in ESTIMATORS)
-    assert set(classifier) - set(regressor) == {"class_weight", "forest"}
+@pytest.mark.parametrize("pair", PAIRS)
+def test_both_estimators_describe_their_common_parameters_alike(pair: tuple[type, type]) -> None:
+    classifier, regressor = (described(estimator.__doc__) for estimator in pair)
+    assert set(classifier) - set(regressor) <= {"class_weight", "forest"}
     assert all(classifier[name] == words for name, words in regressor.items())
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_parameters_survive_a_clone(estimator: type[BaseEstimator]) -> None:
-    changed = {"method": "bmtl", "n_z": 3, "sharing": 0.5, "task_column": "site", "random_state": 7}
+def test_the_default_has_few_parameters_and_no_mixin() -> None:
+    assert len(inspect.signature(MultiTaskClassifier).parameters) <= 15
+    assert not any("Mixin" in base.__name__ for base in MultiTaskClassifier.__mro__ if "vmtl" in base.__module__)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "changed"),
+    [
+        (MultiTaskClassifier, {"relatedness": "even", "task_column": "site", "random_state": 7}),
+        (VMTLRegressor, {"method": "bmtl", "n_z": 3, "sharing": 0.5, "task_column": "site"}),
+    ],
+)
+def test_parameters_survive_a_clone(estimator: type[BaseEstimator], changed: dict[str, object]) -> None:
     copy = clone(estimator(**changed))
     assert copy.get_params() == estimator(**changed).get_params()
     assert {name: getattr(copy, name) for name in changed} == changed
-    assert repr(copy).startswith(f"{estimator.__name__}(method='bmtl'")
-
-
-def test_names_that_moved_still_come_with_a_warning() -> None:
-    import vmtl.evaluation
-    import vmtl.report
-
-    with pytest.warns(FutureWarning, match=r"import gather from vmtl\.evaluation"):
-        assert vmtl.report.gather is vmtl.evaluation.gather

@@ -198,7 +198,8 @@ def write_tables() -> None:
     for page, name, table in GENERATED:
         before, start, rest = (ROOT / page).read_text(encoding="utf-8").partition(f"<!-- {name}:start -->\n")
         _, end, after = rest.partition(f"<!-- {name}:end -->")
-        assert start and end
+        assert start
+        assert end
         (ROOT / page).write_text(before + start + table() + end + after, encoding="utf-8")
 
 

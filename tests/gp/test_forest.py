@@ -13,7 +13,6 @@ from scipy.optimize import minimize_scalar
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
-from torch.distributions import Categorical
 
 from helpers.toys import toy
 from vmtl._utils.types import Array
@@ -45,13 +44,6 @@ def some_rows(weights: tuple[float, ...] = (1.0,), dtype: torch.dtype = torch.fl
     """Three tasks whose classes overlap."""
     problem = toy([20, 25, 15], classes=3, features=4, spread=2.5)
     return problem.rows(dtype, np.random.default_rng(0).choice(weights, 60))
-
-
-def base_of(rows: Rows) -> Tensor:
-    """The frequencies of the classes with one row more, which is spread over all of them."""
-    total = torch.full((rows.n_classes,), float(rows.weight.double().mean()) / rows.n_classes, dtype=torch.float64)
-    total = total.index_add(0, rows.y, rows.weight.double())
-    return total / total.sum()
 
 
 def same_trees(one: growing.GrownForest, other: growing.GrownForest) -> None:
@@ -106,21 +98,6 @@ def test_of_its_own_rows_it_says_what_trees_say_that_have_not_seen_them(weights:
         said = torch.from_numpy(np.mean([base / base.sum(), *votes], axis=0))
         expected = sharpen(said, grown.forest.sharpness)
         torch.testing.assert_close(grown.out_of_bag[row], expected, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("heaviest", [1.0, 600.0])
-def test_its_own_label_tells_a_row_nothing(heaviest: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the same bags, and no sharpness of all labels; however much a row weighs."""
-    monkeypatch.setattr(growing, "_order", lambda rows: np.arange(len(rows.y)))
-    monkeypatch.setattr(growing, "best_sharpness", lambda *_: 1.0)
-    rows = replace(some_rows(), weight=torch.where(torch.arange(60) == 17, heaviest, 1.0))
-    before = grow_forest(rows, 0).out_of_bag
-    for row in (0, 17, 59):
-        y = rows.y.clone()
-        y[row] = (y[row] + 1) % 3
-        change = (grow_forest(replace(rows, y=y), 0).out_of_bag - before).abs()
-        assert float(change[row].max()) <= 1e-12
-        assert float(change.max()) > 0.01  # others have learned from it
 
 
 def test_classes_without_rows_have_a_place_and_hardly_any_probability() -> None:
@@ -192,7 +169,7 @@ def empty(n_rows: int = 40, n_columns: int = 4, n_classes: int = 3, is_classific
     ],
     ids=lambda value: f"{value.x.shape}-{value.n_classes}" if isinstance(value, Rows) else str(value),
 )
-def test_who_is_forest_useful(rows: Rows, asked: bool) -> None:
+def test_whose_rows_get_a_forest(rows: Rows, asked: bool) -> None:
     assert is_forest_useful(rows) is asked
 
 
@@ -204,15 +181,6 @@ def test_a_huge_value_is_no_error() -> None:
     assert grown.out_of_bag.isfinite().all()
     assert grown.forest(x).isfinite().all()
     assert grown.forest.threshold.isfinite().all()
-
-
-def test_a_class_of_one_row_does_not_blunt_the_others() -> None:
-    """Nobody can know of it when it is left out."""
-    rng = np.random.default_rng(0)
-    x = np.concatenate([rng.normal(size=(30, 2)), 8 + rng.normal(size=(30, 2)), [[30.0, 30.0]]])
-    y = torch.tensor([0] * 30 + [1] * 30 + [2])
-    rows = replace(empty(61, 2, 3), x=torch.from_numpy(x).float(), y=y)
-    assert float(grow_forest(rows, 0).forest.sharpness) > 0.7
 
 
 def pair(rows: int, seed: int, favour: float = 0.0) -> tuple[Array, Array, Array]:
@@ -238,7 +206,7 @@ def integrated(by_model: Array, by_forest: Array, weight: Array) -> float:
     return moment(1) / moment(0)
 
 
-@pytest.mark.parametrize("favour", [-1.0, -0.3, 0.0, 0.3, 1.0])
+@pytest.mark.parametrize("favour", [-1.0, 0.0, 0.3])
 @pytest.mark.parametrize(("rows", "seed"), [(1, 0), (5, 1), (40, 2), (150, 3)])
 def test_it_is_the_mean_of_the_posterior(rows: int, seed: int, favour: float) -> None:
     asked = pair(rows, seed, favour)
@@ -249,12 +217,6 @@ def test_who_says_the_same_has_an_equal_say() -> None:
     by_model, _, weight = pair(50, 0)
     assert infer_share(*tensors(by_model, by_model, weight)) == pytest.approx(0.5, abs=1e-12)
     assert infer_share(*tensors([], [], [])) == pytest.approx(0.5, abs=1e-12)
-
-
-def test_who_is_much_better_has_all_the_say() -> None:
-    good, bad, weight = np.full(200, 0.9), np.full(200, 0.1), np.ones(200)
-    assert infer_share(*tensors(bad, good, weight)) > 0.98
-    assert infer_share(*tensors(good, bad, weight)) < 0.02
 
 
 def test_a_row_of_weight_2_is_the_row_twice() -> None:
@@ -291,14 +253,6 @@ def at_thresholds(trees: RandomForestClassifier, rows: int) -> Array:
     return np.column_stack([rng.choice(threshold[column == j], rows) for j in range(trees.n_features_in_)])
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_it_says_what_the_trees_say_and_one_vote_more(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    trees, forest = grown(rng.normal(size=(80, 4)).astype(np.float32), seed)
-    new = rng.normal(size=(50, 4)).astype(np.float32)
-    np.testing.assert_allclose(forest(torch.from_numpy(new)), with_one_vote(trees, new), rtol=0, atol=1e-6)
-
-
 @pytest.mark.parametrize("kind", ["normal", "whole", "neighbours"])
 def test_a_number_at_a_threshold_goes_where_it_goes_in_the_tree(kind: str) -> None:
     """Neighbours in single precision have their middle between them, which rounds to one of the two."""
@@ -312,14 +266,6 @@ def test_a_number_at_a_threshold_goes_where_it_goes_in_the_tree(kind: str) -> No
     ties = at_thresholds(trees, 200)
     for rows in (ties, ties.astype(np.float32), x):
         np.testing.assert_allclose(forest(torch.from_numpy(rows)), with_one_vote(trees, rows), rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("a", [0.37, 1.0, 4.0])
-def test_sharpening_against_the_formula(a: float) -> None:
-    q = torch.from_numpy(np.random.default_rng(0).dirichlet(np.ones(4), size=(5, 7)))
-    power = q**a
-    torch.testing.assert_close(sharpen(q, a), power / power.sum(-1, keepdim=True))
-    torch.testing.assert_close(sharpen(q, torch.tensor(a, dtype=torch.float64)), Categorical(logits=a * q.log()).probs)
 
 
 def hand_made() -> dict[str, Tensor]:
@@ -343,11 +289,6 @@ def test_a_forest_made_by_hand() -> None:
     torch.testing.assert_close(forest(x), (first + torch.tensor([0.25, 0.75]) + 0.5) / 3)
 
 
-def test_the_deepest_tree_counts() -> None:
-    assert Forest(**hand_made()).depth == 2
-    assert Forest(**hand_made() | {"root": torch.tensor([5], dtype=torch.int32)}).depth == 0
-
-
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_both_are_joined_by_the_share(share: float, dtype: torch.dtype) -> None:
@@ -360,19 +301,6 @@ def test_both_are_joined_by_the_share(share: float, dtype: torch.dtype) -> None:
     torch.testing.assert_close(joined, ((1 - share) * model.double() + share * said).to(dtype))
     if share in (0.0, 1.0):
         assert torch.equal(joined, said.to(dtype) if share else model)
-
-
-def test_a_row_alone_is_as_among_others() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(80, 4)).astype(np.float32)
-    _, forest = grown(x)
-    forest.sharpness.fill_(1.7)
-    rows = torch.from_numpy(x)
-    together = forest(rows)
-    assert torch.equal(torch.cat([forest(row) for row in rows.split(1)]), together)
-    assert torch.equal(torch.cat([forest(part) for part in rows.split(33)]), together)
-    assert torch.equal(forest(rows.flip(0)).flip(0), together)
-    assert forest(rows[:0]).shape == (0, 3)
 
 
 def entry(name: str, place: int, value: float) -> Damage:

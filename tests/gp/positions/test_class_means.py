@@ -14,18 +14,6 @@ def rows_of(missing: tuple[tuple[int, int], ...] = ((0, 1),)) -> Rows:
     return toy([9, 12, 8], classes=3, missing=missing).rows()
 
 
-def test_means_and_counts_by_loops() -> None:
-    rows = rows_of()
-    table = ClassCells.of(rows).class_means(rows.x)
-    for t in range(3):
-        for c in range(3):
-            chosen = rows.x[(rows.task == t) & (rows.y == c)]
-            assert int(table.counts[t, c]) == len(chosen)
-            if len(chosen):
-                torch.testing.assert_close(table.means[t, c], chosen.mean(0))
-    assert int(table.counts[0, 1]) == 0
-
-
 def test_residuals_have_no_mean_and_their_variance_is_drawn_to_that_of_all() -> None:
     rows = rows_of()
     cells = ClassCells.of(rows)
@@ -39,17 +27,6 @@ def test_residuals_have_no_mean_and_their_variance_is_drawn_to_that_of_all() -> 
             freedom[t] += len(chosen) - 1
     expected = (square + PRIOR_ROWS * square.sum() / freedom.sum()) / (freedom + PRIOR_ROWS)
     torch.testing.assert_close(cells.variance(rows.x), expected)
-
-
-def test_tasks_of_one_population_are_at_distance_zero_on_average() -> None:
-    """However few rows they have: the noise of a mean is subtracted."""
-    generator, total = torch.Generator().manual_seed(0), torch.zeros(2, 2, dtype=torch.float64)
-    for _ in range(400):
-        x = torch.randn(10, 5, generator=generator, dtype=torch.float64)
-        task, y = torch.tensor([0] * 4 + [1] * 6), torch.tensor([0, 0, 1, 1, 0, 0, 0, 1, 1, 1])
-        means = ClassCells.of(Rows(x, y, task, torch.ones(10).double(), 2, 2, True)).class_means(x)
-        total += means.distances(means)
-    assert abs(float(total[0, 1]) / 400) < 0.25  # without the noise subtracted it is about 2
 
 
 def test_merging_rows_of_a_task_is_the_mean_of_all_its_rows() -> None:

@@ -178,14 +178,6 @@ def test_names_of_tasks_do_not_matter() -> None:
     torch.testing.assert_close(other.noise[:, order][:, :, order], one.noise)
 
 
-def test_points_and_their_inner_products_agree() -> None:
-    shift = 2 * torch.randn(5, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    positions = infer_positions(draw_rows([20] * 5, 3, shift), 0)
-    torch.testing.assert_close(positions.distances(), torch.cdist(positions.points, positions.points).square())
-    lengths = positions.points.square().sum(0)
-    assert (lengths[:-1] >= lengths[1:]).all()  # the longest axis first
-
-
 def test_draws_are_distances_about_those_of_the_points() -> None:
     points = torch.tensor([[0.0], [1.0], [4.0]], dtype=torch.float64)
     noise = 0.01 * torch.randn(200, 3, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -273,10 +265,3 @@ def test_many_tasks_dealt_at_random_have_hardly_a_position(monkeypatch: pytest.M
         assert positions.noise.numel() == 0  # no table of pairs
         distances.append(float(positions.distances().mean()))
     assert sum(distances) / 5 < 0.05  # the noise of two tasks' means is 2 / 8
-
-
-def test_many_tasks_of_one_row_have_no_position(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(positions_module, "MAX_DENSE", 3)
-    assert check_finite(draw_rows([1, 1, 1, 1])).points.shape == (4, 0)
-    rows = draw_rows([6] * 4)
-    assert check_finite(replace(rows, x=torch.ones_like(rows.x) / 3)).points.shape == (4, 0)

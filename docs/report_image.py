@@ -73,7 +73,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         browser = open_page(arguments.page or make_page(Path(folder)))
-        halves = [photograph(browser, place) for place in ("body", "#relatedness")]
+        halves = [photograph(browser, place) for place in ("body", "#differences")]
         browser.quit()
     picture = Image.new("RGB", (2 * WIDTH, HEIGHT))
     for number, half in enumerate(halves):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_the_demo_as_make_demo_runs_it(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_demo_speaks_json(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vmtl.cli.demo.RIVALS", ("none", "pooled"))
+    monkeypatch.setattr(sys.modules["vmtl.cli.demo"], "RIVALS", ("none", "pooled"))
     done = run("demo", "--out", tmp_path / "d.vmtl", "--page", tmp_path / "d.html", "--json")
     assert done.exit_code == 0, done.output
     problems = json.loads(done.stdout)["problems"]

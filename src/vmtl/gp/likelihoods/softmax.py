@@ -27,7 +27,7 @@ CURVATURE = 0.02
 #: Iterations at most, and the change of the loss in nats, per row and set of rows, below which they end.
 ITERATIONS, LEAST_CHANGE = 100, 1e-5
 #: Values of log omega, and nats that a unit of -log omega costs.
-LOG_OMEGA, OMEGA_COST = [-0.5 * step for step in range(17)], 3.0
+LOG_OMEGA, OMEGA_COST = [-0.5 * step for step in range(17)], 6.0
 #: Values of delta, and the deviation of its prior.
 DELTA, DELTA_DEVIATION = [0.25 * step for step in range(17)], 2.0
 
@@ -84,8 +84,9 @@ class SoftmaxLikelihood:
     def offset_of_absent_classes(self, prior: LatentPrior) -> float:
         """delta + log omega, by which logits of classes change that a task has no rows of.
 
-        For delta, a fifth of the cells of tasks and classes is held out at a time, and a fifth of the other rows, which
-        count five times, so that classes have their natural share.
+        For delta, a fifth of the cells of tasks and classes is held out at a time, and a fifth of the other rows. These
+        count as often as makes the held-out cells a fifth of all; where cells have one row each there are none, and
+        nothing is learned about delta.
         """
         rows = self.gram.rows
         if self.labels.absent is None or rows.n_tasks < 2:
@@ -98,10 +99,12 @@ class SoftmaxLikelihood:
         if absent is None:
             return 0.0
         modes, _ = solve(self.gram.kernel(prior), Labels(rows.y, rows.n_classes, absent), weight)
-        counts = rows.weight.double()[:, None] * (own_cell + N_FOLDS * (own_fold & ~own_cell))
         label = rows.y[:, None, None].expand(-1, N_FOLDS, 1)
-        scores = []
-        for delta in DELTA:
+        known = own_fold & ~own_cell & ~absent.gather(-1, label)[..., 0]
+        of_cells, of_known = (rows.weight.double()[:, None] * which for which in (own_cell, known))
+        ratio = float(of_cells.sum() / of_known.sum().clamp_min(1e-12))
+        counts, scores = of_cells + (N_FOLDS - 1) * ratio * of_known, []
+        for delta in DELTA if bool(known.any()) else DELTA[:1]:
             right = (modes + delta * absent).log_softmax(-1).gather(-1, label)[..., 0]
             scores.append(float((counts * right).sum()) - 0.5 * (delta / DELTA_DEVIATION) ** 2)
         delta = DELTA[scores.index(max(scores))]

@@ -49,7 +49,7 @@ def check_parameter(kind: Any, parameter: dict[str, Any], y: Any, toy: Toy) -> N
 
 @pytest.mark.parametrize("name", [*COMMON, "relatedness"])
 def test_parameters(name: str, toy: Toy) -> None:
-    parameter = COMMON.get(name, {name: "none"})
+    parameter = COMMON.get(name, {name: "some"})
     check_parameter(MultiTaskClassifier, parameter, toy.labels, toy)
     check_parameter(MultiTaskRegressor, parameter, toy.values, toy)
 

@@ -19,7 +19,7 @@ from vmtl.data.rows import Sums
 from vmtl.data.stored.crews import RayCrew
 from vmtl.data.stored.owner import Stage
 from vmtl.estimators import parquet_fit
-from vmtl.gp import posterior
+from vmtl.gp import features, fit, posterior
 
 pytestmark = pytest.mark.system
 pytest.importorskip("ray", reason="Ray is an extra: pip install vmtl[ray]")
@@ -36,7 +36,10 @@ def test_one_of_two_workers_is_killed_in_a_pass(
     tmp_path: Path, workers_import_helpers: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet_fit, "MAX_ROWS_IN_MEMORY", 200)
-    monkeypatch.setattr(posterior, "MAX_GRAM_ROWS", 200)
+    for module in (fit, posterior):
+        monkeypatch.setattr(module, "MAX_GRAM_ROWS", 200)
+    monkeypatch.setattr(fit, "SEARCH_ROWS", 100)
+    monkeypatch.setattr(features, "MAX_LANDMARKS", 100)
     table, passes = labelled(400, 0), []
     folder = write_folder(tmp_path / "rows", table)
     total, flag = RayCrew.total, tmp_path / "killed"

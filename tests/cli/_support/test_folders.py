@@ -15,7 +15,7 @@ from vmtl import load
 from vmtl.cli._support.folders import has_classes
 from vmtl.data.stored import parquet_folder
 from vmtl.estimators import parquet_fit
-from vmtl.gp import posterior
+from vmtl.gp import features, fit, posterior
 
 pytest.importorskip("pyarrow", reason="Parquet is an extra: pip install vmtl[tables]")
 
@@ -33,7 +33,10 @@ def model(rows: Path) -> Path:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet_fit, "MAX_ROWS_IN_MEMORY", 200)
-        patch.setattr(posterior, "MAX_GRAM_ROWS", 200)
+        for module in (fit, posterior):
+            patch.setattr(module, "MAX_GRAM_ROWS", 200)
+        patch.setattr(fit, "SEARCH_ROWS", 100)
+        patch.setattr(features, "MAX_LANDMARKS", 100)
         out = rows.parent / "model.vmtl"
         options = ["--task", "site", "--target", "y", "--out", str(out), "--engine", "local", "--json"]
         done = CliRunner().invoke(app, ["fit", str(rows), *options])

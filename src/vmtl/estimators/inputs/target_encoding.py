@@ -37,6 +37,8 @@ class ClassEncoder:
         if class_weight is None:
             return cls(classes), codes.astype(np.int64), sample_weight
         weights = compute_class_weight(class_weight, classes=classes, y=y[sample_weight > 0])
+        if (weights < 0).any():
+            raise ValueError(f"class_weight must not be negative; got {weights.min():g}.")
         return cls(classes, weights), codes.astype(np.int64), sample_weight * weights[codes]
 
     @classmethod

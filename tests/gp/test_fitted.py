@@ -12,11 +12,9 @@ from torch import Tensor
 
 from helpers.toys import toy
 from vmtl.data.rows import Rows
-from vmtl.gp import fitted as module
 from vmtl.gp.fit import fit, search_rows
 from vmtl.gp.fitted import SHAPES, FittedGP, entropy
 from vmtl.gp.hyperparameter_search import Relatedness
-from vmtl.gp.hyperparameters import Hyperparameters
 from vmtl.gp.positions.task_positions import TaskPositions
 
 CLASSES = toy([24, 20, 16, 22], classes=3, missing=((0, 1),), spread=2.0)
@@ -81,15 +79,6 @@ def test_damaged_parts_are_refused_by_themselves(models: dict[str, FittedGP], pa
         FittedGP.from_file(models["classes"].to_json(), {**tensors, part: tensors[part][:0]}, is_classification=True)
 
 
-@pytest.mark.parametrize("missing", ["scale", "kernel_shares", "isolated"])
-def test_hyperparameters_need_all_their_numbers(models: dict[str, FittedGP], missing: str) -> None:
-    document = models["classes"].hyperparameters.to_json()
-    assert Hyperparameters.from_json(json.loads(json.dumps(document))) == models["classes"].hyperparameters
-    del document[missing]
-    with pytest.raises((ValueError, KeyError)):
-        Hyperparameters.from_json(document)
-
-
 def test_probabilities_are_those_of_the_weights_and_the_forest(models: dict[str, FittedGP]) -> None:
     model = models["classes"]
     assert model.forest is not None
@@ -122,20 +111,6 @@ def test_entropies_are_those_of_the_probabilities_and_of_what_is_left(models: di
     assert (told.aleatoric <= told.total + 1e-12).all()
     assert (told.aleatoric >= 0).all()
     assert float(entropy(torch.tensor([0.0, 1.0]))) == 0
-
-
-def test_parts_of_rows_and_no_rows(models: dict[str, FittedGP], monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind, model in models.items():
-        whole = predicted(model)
-        monkeypatch.setattr(module, "PART_ROWS", 7)
-        for one, other in zip(whole, predicted(model), strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-9)
-        none = np.zeros((0, 6)), np.zeros(0, dtype=np.int64)
-        if kind == "classes":
-            assert model.probabilities(*none).probabilities.shape == (0, 3)
-            assert model.classes(*none).total.shape == (0,)
-        else:
-            assert model.values(*none).mean.shape == (0,)
 
 
 def test_left_out_scores_are_of_rows_that_were_held_out(models: dict[str, FittedGP]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from torch import Tensor
 
 from helpers.toys import toy
 from vmtl._utils.types import Array
-from vmtl.data.duplicates import merge_duplicates
 from vmtl.data.rows import Rows
 from vmtl.gp import forest as growing
 from vmtl.gp.forest import (
@@ -26,7 +24,6 @@ from vmtl.gp.forest import (
     grow_forest,
     infer_share,
     is_forest_useful,
-    largest_below,
     sharpen,
 )
 
@@ -62,16 +59,6 @@ def test_the_order_of_rows_does_not_matter(weights: tuple[float, ...], dtype: to
     torch.testing.assert_close(other.out_of_bag, one.out_of_bag[order], rtol=0, atol=1e-12)
 
 
-def test_a_row_of_weight_2_is_its_duplicates_merged() -> None:
-    rows = some_rows()
-    heavy = replace(rows, weight=torch.where(torch.arange(60) < 9, 2.0, 1.0))
-    twice = merge_duplicates(rows.take(torch.cat([torch.arange(60), torch.arange(9)])))
-    one, other = grow_forest(heavy, 0), grow_forest(twice, 0)
-    same_trees(one, other)
-    assert torch.equal(one.out_of_bag, other.out_of_bag)
-    assert not torch.equal(one.out_of_bag, grow_forest(rows, 0).out_of_bag)
-
-
 def refit(rows: Rows, seed: int, leaf: int = 3) -> list[tuple[set[int], DecisionTreeClassifier]]:
     """Bags, as numbers of rows, and trees that were given the rows of their bags as often as they are in it."""
     order, rng = growing._order(rows), np.random.default_rng(seed)
@@ -100,18 +87,6 @@ def test_of_its_own_rows_it_says_what_trees_say_that_have_not_seen_them(weights:
         torch.testing.assert_close(grown.out_of_bag[row], expected, rtol=0, atol=1e-9)
 
 
-def test_classes_without_rows_have_a_place_and_hardly_any_probability() -> None:
-    rows = some_rows()
-    lacking = replace(rows, y=torch.tensor([1, 3, 4])[rows.y], n_classes=6)
-    there, grown, without = [1, 3, 4], grow_forest(lacking, 0), [0, 2, 5]
-    assert set(growing.SHARPNESS.tolist()) >= {float(grown.forest.sharpness)}
-    for p in (grown.out_of_bag, grown.forest(rows.x)):
-        assert p.shape == (60, 6)
-        assert float(p[:, without].max()) < 1e-3 < float(p[:, there].max(1).values.min())
-        assert float(p.min()) > 0
-        torch.testing.assert_close(p.sum(1), torch.ones(60, dtype=torch.float64))
-
-
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
 @pytest.mark.parametrize("n_rows", [3, 60, 600])
 def test_the_sharpness_is_the_best_there_is(n_rows: int, power: float) -> None:
@@ -131,19 +106,6 @@ def test_the_sharpness_is_the_best_there_is(n_rows: int, power: float) -> None:
     found = best_sharpness(torch.from_numpy(q), torch.from_numpy(y), torch.from_numpy(weight))
     assert np.log(found) == pytest.approx(best, abs=0.05)  # a step of what is tried
     assert loss(np.log(found)) <= min(loss(log_a) for log_a in np.linspace(-1, 1.5, 51)) + 1e-9
-
-
-def test_the_largest_number_of_single_precision_that_is_not_above() -> None:
-    rng = np.random.default_rng(0)
-    threshold = rng.normal(size=5000) * 10.0 ** rng.integers(-44, 37, 5000)
-    halves = (2.0**23 + np.arange(50)) + 0.5
-    exact = rng.normal(size=500).astype(np.float32).astype(np.float64)
-    for values in (threshold, halves, -halves, exact, np.zeros(1), np.array([1e-50, -1e-50])):
-        below = largest_below(values)
-        assert below.dtype == np.float32
-        assert (below.astype(np.float64) <= values).all()
-        assert (np.nextafter(below, np.float32(np.inf)).astype(np.float64) > values).all()
-    np.testing.assert_array_equal(largest_below(exact), exact)
 
 
 def empty(n_rows: int = 40, n_columns: int = 4, n_classes: int = 3, is_classification: bool = True) -> Rows:
@@ -171,16 +133,6 @@ def empty(n_rows: int = 40, n_columns: int = 4, n_classes: int = 3, is_classific
 )
 def test_whose_rows_get_a_forest(rows: Rows, asked: bool) -> None:
     assert is_forest_useful(rows) is asked
-
-
-def test_a_huge_value_is_no_error() -> None:
-    rows = some_rows(dtype=torch.float64)
-    x = rows.x.clone()
-    x[0, 0], x[1, 1] = 1e300, -1e300
-    grown = grow_forest(replace(rows, x=x), 0)
-    assert grown.out_of_bag.isfinite().all()
-    assert grown.forest(x).isfinite().all()
-    assert grown.forest.threshold.isfinite().all()
 
 
 def pair(rows: int, seed: int, favour: float = 0.0) -> tuple[Array, Array, Array]:
@@ -211,23 +163,6 @@ def integrated(by_model: Array, by_forest: Array, weight: Array) -> float:
 def test_it_is_the_mean_of_the_posterior(rows: int, seed: int, favour: float) -> None:
     asked = pair(rows, seed, favour)
     assert infer_share(*tensors(*asked)) == pytest.approx(integrated(*asked), abs=0.0125)  # half a step of shares
-
-
-def test_who_says_the_same_has_an_equal_say() -> None:
-    by_model, _, weight = pair(50, 0)
-    assert infer_share(*tensors(by_model, by_model, weight)) == pytest.approx(0.5, abs=1e-12)
-    assert infer_share(*tensors([], [], [])) == pytest.approx(0.5, abs=1e-12)
-
-
-def test_a_row_of_weight_2_is_the_row_twice() -> None:
-    by_model, by_forest, _ = pair(30, 5)
-    weight, times = np.ones(30), np.ones(30, dtype=int)
-    better = np.argsort(by_forest / by_model)[-7:]
-    weight[better], times[better] = 2, 2
-    twice = (np.repeat(values, times) for values in (by_model, by_forest))
-    once = infer_share(*tensors(by_model, by_forest, weight))
-    assert once == pytest.approx(infer_share(*tensors(*twice, np.ones(37))), abs=1e-12)
-    assert once > infer_share(*tensors(by_model, by_forest, np.ones(30))) + 0.01
 
 
 def grown(x: Array, seed: int = 0) -> tuple[RandomForestClassifier, Forest]:
@@ -287,20 +222,6 @@ def test_a_forest_made_by_hand() -> None:
     x = torch.tensor([[0.5, 7.0], [0.6, -1.0], [0.6, -0.9]])
     first = torch.tensor([[1, 0], [0.5, 0.5], [0, 1]], dtype=torch.float64)
     torch.testing.assert_close(forest(x), (first + torch.tensor([0.25, 0.75]) + 0.5) / 3)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.8, 1.0])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_both_are_joined_by_the_share(share: float, dtype: torch.dtype) -> None:
-    forest = Forest(**hand_made() | {"share": torch.tensor(share, dtype=torch.float64)})
-    generator = torch.Generator().manual_seed(0)
-    model = torch.rand(9, 3, generator=generator, dtype=torch.float64).to(dtype)
-    said = torch.rand(9, 3, generator=generator, dtype=torch.float64)
-    joined = forest.join(model, said)
-    assert joined.dtype == dtype
-    torch.testing.assert_close(joined, ((1 - share) * model.double() + share * said).to(dtype))
-    if share in (0.0, 1.0):
-        assert torch.equal(joined, said.to(dtype) if share else model)
 
 
 def entry(name: str, place: int, value: float) -> Damage:

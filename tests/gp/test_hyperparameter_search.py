@@ -117,14 +117,6 @@ def test_averages_are_over_the_points_by_their_probability() -> None:
         assert float((draws - m).abs().lt(1e-9).double().mean()) == pytest.approx(share, abs=0.03)
 
 
-def test_points_that_are_not_probable_do_not_count() -> None:
-    search = search_with(Hill(0.0, sharpness=50.0))
-    points = [search.evaluate(Place(i, 0, 0, 0), search.nobody) for i in (0, 1)]
-    found = HyperparameterPosterior.of(points, TWO_CLASSES)
-    assert len(found.points) == 1
-    assert float(found.probability) == 1
-
-
 @pytest.mark.parametrize(
     ("relatedness", "n_tasks", "free"),
     [

@@ -15,9 +15,7 @@ from helpers.toys import toy
 from vmtl.data.rows import Rows
 from vmtl.gp.kernel_search import (
     CLASSES,
-    CORNER,
     LEAST_RIDGE,
-    RELEVANCE_COST,
     TARGETS,
     LeastSquares,
     MixedKernel,
@@ -104,12 +102,6 @@ def test_slopes_are_finite_differences(classes: int, by_evidence: bool) -> None:
             assert float(slope[i]) == pytest.approx((ends[0] - ends[1]) / 0.04, rel=0.03, abs=0.03)
 
 
-def test_relevance_costs_what_it_says() -> None:
-    score = least_squares(0, by_evidence=True)
-    even, none = score(SHARES, CENTRE, torch.zeros(3, dtype=torch.float64))[0], score(SHARES, CENTRE)[0]
-    assert float(even - none) == pytest.approx(3 * RELEVANCE_COST * CORNER, abs=1e-3)
-
-
 def test_the_mixture_is_that_of_the_features() -> None:
     """Every kernel centred, with mean diagonal 1: the same numbers as those of a prediction, but for clipping."""
     x, p = rows_of(0).x, torch.full((24,), 1 / 24, dtype=torch.float64)
@@ -144,14 +136,6 @@ def test_linear_rows_choose_linear_kernels_and_columns_that_count() -> None:
         assert float(choice.relevance[:2].min()) > float(choice.relevance[2:].max())
     assert float(straight.shares[linear].sum()) > 0.8
     assert float(bent.shares[linear].sum()) < 0.3
-
-
-def test_embeddings_have_no_relevance() -> None:
-    rng = np.random.default_rng(0)
-    x = torch.from_numpy(rng.normal(size=(30, 101)))
-    task = torch.arange(30) % 3
-    rows = Rows(x, (x[:, 0] > 0).long(), task, torch.ones(30, dtype=torch.float64), 3, 2, True)
-    assert choose_kernel(rows, 0).relevance is None
 
 
 @pytest.mark.parametrize("kind", ["one class", "constant", "one row", "constant target"])

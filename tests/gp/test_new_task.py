@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 from torch.distributions import MultivariateNormal
 
@@ -120,18 +119,6 @@ def test_labels_update_to_the_mode(classes: int, monkeypatch: pytest.MonkeyPatch
     assert float(weights.grad.abs().max()) < 1e-4
     assert found.held_out.shape == (30, classes)
     assert found.log_score < 0
-
-
-def test_two_classes_are_scikit_learns_logistic_regression(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(softmax, "ITERATIONS", 3000)
-    monkeypatch.setattr(softmax, "LEAST_CHANGE", 1e-14)
-    rows = rows_of(30, 2)
-    nothing = Expectation(torch.zeros(2, 4, dtype=torch.float64), torch.full((4,), 0.7, dtype=torch.float64))
-    z = torch.cat([rows.x, torch.ones(30, 1, dtype=torch.float64)], 1)
-    theirs = LogisticRegression(C=1.4, fit_intercept=False, tol=1e-10, max_iter=1000)
-    theirs.fit(z, rows.y, sample_weight=rows.weight)
-    found = update(rows, nothing, 1.0, 0).weights
-    np.testing.assert_allclose(found[1] - found[0], theirs.coef_[0], atol=1e-4)
 
 
 # ---- whole models ---------------------------------------------------------------------------------------

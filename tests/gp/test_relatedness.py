@@ -66,19 +66,6 @@ def test_tasks_all_alike_have_the_closed_form(n_tasks: int, rho: float) -> None:
         torch.testing.assert_close(covariance_of(structure).apply(eye), table.matrix)
 
 
-def test_many_structures_at_once_are_the_same_as_one_by_one() -> None:
-    together = conditional(torch.stack([B, B.flip(0).flip(1)]))
-    for part, alone in zip(together, conditional(B), strict=True):
-        torch.testing.assert_close(part[0], alone)
-
-
-def test_independent_tasks_and_one_task_share_nothing() -> None:
-    for n_tasks in (1, 4):
-        structure = structure_of(DenseCovariance(torch.eye(n_tasks, dtype=torch.float64)))
-        assert structure.sharing.tolist() == [0.0] * n_tasks
-        assert structure.variance.tolist() == [1.0] * n_tasks
-
-
 @pytest.mark.parametrize("rank", [1, 3])
 def test_a_factor_says_what_the_table_says(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where negative weights count as 0, and in parts."""

@@ -106,12 +106,3 @@ def test_shifts_of_kept_means_are_those_of_the_rows() -> None:
         expected = whole.diagonal()[:, None] + whole.diagonal() - 2 * gram - noise[:, None] - noise
         off = ~torch.eye(6, dtype=torch.bool)
         torch.testing.assert_close(distance[off], expected[off], rtol=0.05, atol=0.02)  # J spreads the noise a little
-
-
-def test_means_without_classes_are_those_of_all_rows() -> None:
-    rows = draw(SHIFT, 60, 0)
-    plain = know(2).classes.without_classes(is_classification=True)
-    for t in range(6):
-        x = rows.x[rows.task == t]
-        torch.testing.assert_close(plain.means[t, 0], x.mean(0))
-        assert float(plain.variance[t]) == pytest.approx(float((x - x.mean(0)).square().sum(-1).mean()), rel=0.1)

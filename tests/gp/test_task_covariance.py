@@ -39,20 +39,6 @@ def even(n_tasks: int, rho: float) -> LowRankCovariance:
     return LowRankCovariance(torch.full((n_tasks, 1), rho**0.5, dtype=torch.float64))
 
 
-@pytest.mark.parametrize("n_tasks", [1, 2, 7])
-@pytest.mark.parametrize("rho", [0.0, 0.3, 1.0])
-def test_tasks_alike_are_the_same_with_a_table_and_without(n_tasks: int, rho: float) -> None:
-    table = DenseCovariance((1 - rho) * torch.eye(n_tasks, dtype=torch.float64) + rho)
-    free = even(n_tasks, rho)
-    assert free.n_tasks == table.n_tasks
-    if n_tasks > 1:
-        assert free.correlation == pytest.approx(table.correlation, abs=1e-12)
-    values = torch.randn(n_tasks, 2, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    torch.testing.assert_close(free.apply(values), table.apply(values), atol=1e-12, rtol=0)
-    task = torch.arange(9) % n_tasks
-    torch.testing.assert_close(free.between(task), table.between(task), atol=1e-12, rtol=0)
-
-
 @pytest.mark.parametrize(
     ("covariance", "size"),
     [(DenseCovariance(B), 3), (even(5, 0.3), 6), (even(5, 0.0), 6), (LowRankCovariance(PHI), 5)],
@@ -62,12 +48,6 @@ def test_roots_give_the_covariance(covariance: TaskCovariance, size: int) -> Non
     torch.testing.assert_close(factor @ factor.T, dense(covariance), atol=1e-12, rtol=0)
     values = torch.rand(covariance.n_tasks, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     torch.testing.assert_close(covariance.root_squares(values), factor.square().T @ values, atol=1e-12, rtol=0)
-
-
-def test_a_table_that_has_no_inverse_has_a_root() -> None:
-    pooled = DenseCovariance(torch.ones(4, 4, dtype=torch.float64))
-    factor = root(pooled, 4)
-    torch.testing.assert_close(factor @ factor.T, pooled.matrix, atol=1e-9, rtol=0)  # a root of rounding is 1e-8
 
 
 def test_a_table_does_what_its_matrix_does() -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 from scipy.stats import rankdata
-from sklearn.preprocessing import StandardScaler
 from torch import Tensor
 
 from vmtl.gp.views import N_BASIS, TABLE_COLUMNS, UNIT_ROWS, VIEWS, Views, spline_basis, views_for
@@ -53,22 +52,6 @@ def test_a_column_without_relevance_is_not_seen(view: str) -> None:
     torch.testing.assert_close(views(view, other), views(view, X), rtol=0, atol=0)
     other[:, 2] = X[:, 2].flip(0)
     assert not torch.allclose(views(view, other), views(view, X))
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_columns_that_never_vary_are_finite(view: str) -> None:
-    constant = torch.ones(5, 3, dtype=torch.float64)
-    views = Views.learn(constant, torch.full((5,), 0.2, dtype=torch.float64))
-    assert bool(views(view, torch.randn(4, 3, dtype=torch.float64)).isfinite().all())
-
-
-def test_standard_is_scikit_learns_scaler_and_clipped() -> None:
-    views = Views.learn(X, UNIFORM)
-    found = views.columns("standard", X)
-    np.testing.assert_allclose(found, StandardScaler().fit_transform(X), rtol=0.2)
-    big = X[:, [0, 1, 3]]  # the column that varies most is divided by its own deviation
-    np.testing.assert_allclose(found[:, 3], StandardScaler().fit_transform(big)[:, 2], rtol=1e-3)
-    assert float(views.columns("standard", 1e6 * X).abs().max()) == 6
 
 
 def test_columns_of_roots_logs_and_unit_rows_by_their_formulas() -> None:

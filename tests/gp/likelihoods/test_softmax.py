@@ -149,15 +149,6 @@ def test_held_out_rows_are_predicted_by_fits_without_their_fold(kind: str) -> No
     torch.testing.assert_close(found.held_out, log_p.exp().mean(1), rtol=0, atol=1e-4)
 
 
-def test_every_division_holds_each_row_out_once_and_no_row_predicts_itself() -> None:
-    likelihood = SoftmaxLikelihood(Gram.of(THREE), 0)
-    sets = likelihood.weight.shape[1]
-    held = (likelihood.weight == 0).double()
-    assert held[:, 0].sum() == 0
-    torch.testing.assert_close(held.sum(1), torch.full((31,), (sets - 1) / 5, dtype=torch.float64))
-    assert bool((likelihood.weight.gather(1, likelihood.left_out_of) == 0).all())
-
-
 def orthogonal(n: int, classes: int) -> Rows:
     y = torch.arange(n) % classes
     return Rows(torch.eye(n, dtype=torch.float64), y, torch.zeros(n, dtype=torch.long), torch.ones(n).double(), 1,
@@ -209,12 +200,6 @@ def test_what_cannot_be_known_is_scored_as_chance_or_worse() -> None:
             prior = LatentPrior(exchangeable(1, 0.0), scale, 0.3)
             score = SoftmaxLikelihood(Gram.of(rows), 0).evaluate(prior).log_score
             assert score / len(rows.y) < -math.log(rows.n_classes) + 0.02
-
-
-def test_what_is_separable_is_certain_with_a_large_scale() -> None:
-    prior = LatentPrior(exchangeable(1, 0.0), 10.0, 0.3)
-    for classes in (2, 3):
-        assert SoftmaxLikelihood(Gram.of(separable(30, classes)), 0).evaluate(prior).log_score > -0.5
 
 
 @pytest.mark.parametrize("scale", [0.3, 3.0, 20.0])

@@ -67,21 +67,21 @@ class KernelFeatures(TensorModule):
         return torch.cat(parts) if parts else x.new_zeros(0, self.size, dtype=torch.float64)
 
     @cached_property
-    def used(self) -> dict[int, float]:
-        """The kernels that count, by number, and their coefficients."""
-        return {v: c for v, c in enumerate(self.coefficient.tolist()) if c}
+    def used(self) -> list[int]:
+        """Numbers of the kernels that count."""
+        return self.coefficient.nonzero().flatten().tolist()
 
     @cached_property
     def seen_landmarks(self) -> dict[str, SeenRows]:
         """The landmarks under the views of these kernels: every prediction needs them."""
-        return see(self.views, self.landmarks, list(self.used))
+        return see(self.views, self.landmarks, self.used)
 
     def few(self, x: Tensor) -> Tensor:
         """The same of rows (n, D) in double precision, all at once."""
-        kernels = cross_kernels(see(self.views, x, list(self.used)), self.seen_landmarks, list(self.used))
+        kernels = cross_kernels(see(self.views, x, self.used), self.seen_landmarks, self.used)
         total = x.new_zeros(x.shape[0], self.landmarks.shape[0])
-        for coefficient, kernel in zip(self.used.values(), kernels, strict=True):
-            total.add_(kernel, alpha=coefficient)
+        for coefficient, kernel in zip(self.coefficient[self.used], kernels, strict=True):
+            total.addcmul_(coefficient, kernel)
         return total @ self.projection + self.offset
 
     def of(self, rows: Rows) -> Rows:
@@ -92,9 +92,9 @@ class KernelFeatures(TensorModule):
         """How much each kernel of the mixture counts, by name; the shares sum to 1."""
         p = torch.full((len(self.landmarks),), 1 / len(self.landmarks), dtype=torch.float64)
         sizes = {}
-        kernels = cross_kernels(self.seen_landmarks, self.seen_landmarks, list(self.used))
-        for (v, coefficient), kernel in zip(self.used.items(), kernels, strict=True):
-            sizes[KERNELS[v].name] = coefficient * float(p @ centre(kernel, p).diagonal())
+        kernels = cross_kernels(self.seen_landmarks, self.seen_landmarks, self.used)
+        for v, kernel in zip(self.used, kernels, strict=True):
+            sizes[KERNELS[v].name] = float(self.coefficient[v] * (p @ centre(kernel, p).diagonal()))
         return {name: size / sum(sizes.values()) for name, size in sizes.items()}
 
 

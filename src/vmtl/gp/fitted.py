@@ -200,7 +200,7 @@ class FittedGP:
         """Probabilities (n, C) and both entropies (n,) where logits have these means (n, C) and variances (n,)."""
         p = mean.softmax(-1)
         draws = (mean + variance.sqrt()[:, None] * self.draws[:, None]).softmax(-1)  # (S, n, C)
-        ratio = entropy(draws).mean(0) / entropy(draws.mean(0)).clamp_min(1e-300)
+        ratio = entropy(draws).mean(0) / entropy(draws.mean(0)).clamp_min(1e-30)
         aleatoric = entropy(p) * ratio.clamp_max(1)
         if self.forest is not None:
             said = self.forest(x)

@@ -19,6 +19,8 @@ VIEWS = (*ANY_VIEWS, *TABLE_VIEWS)
 UNIT_ROWS = ("shrunk", "root", "log")
 #: Basis functions of each column in the view "spline".
 N_BASIS = 6
+ORDERS = torch.arange(1, N_BASIS + 1, dtype=torch.float64)
+FREQUENCIES = torch.pi * ORDERS
 #: Data with more columns are pixels, counts or an embedding: no column means something on its own.
 TABLE_COLUMNS = 100
 #: Standardised values are clipped here.
@@ -90,7 +92,7 @@ class Views(TensorModule):
         low, high = self.values[:, 0], self.values[:, -1]
         x = x.clamp(2 * low - high, 2 * high - low)
         u = weigh_columns(name, self.columns(name, x), self.relevance)
-        return (u - self.shift[v, : u.shape[1]]) / self.scale[v]
+        return u / self.scale[v] - self.shift[v, : u.shape[1]] / self.scale[v]  # a last factor would be rounded in ONNX
 
     def columns(self, name: str, x: Tensor) -> Tensor:
         """What a view makes of each column of x (n, D) by itself: (n, D), of splines (n, D J)."""
@@ -106,7 +108,7 @@ class Views(TensorModule):
             return spline_basis(self._rank(x))
         typical = self.deviation.mean() + TINY
         if name == "standard":
-            return ((x - self.centre) / (self.deviation + 1e-3 * typical)).clamp(-CLIP, CLIP)
+            return ((x - self.centre) / (self.deviation + typical / 1000)).clamp(-CLIP, CLIP)
         return (x - self.centre) / (self.deviation + 0.5 * typical)
 
     def _rank(self, x: Tensor) -> Tensor:
@@ -119,8 +121,7 @@ class Views(TensorModule):
 
 def spline_basis(rank: Tensor) -> Tensor:
     """cos(j pi (rank + 1/2)) / j of ranks (n, D) between -1/2 and 1/2, j = 1 .. J: (n, D J), column by column."""
-    j = torch.arange(1, N_BASIS + 1, dtype=rank.dtype)
-    return (torch.cos(torch.pi * j * (rank[..., None] + 0.5)) / j).flatten(-2)
+    return (torch.cos(FREQUENCIES * (rank[..., None] + 0.5)) / ORDERS).flatten(-2)
 
 
 def weigh_columns(view: str, columns: Tensor, relevance: Tensor) -> Tensor:

@@ -9,8 +9,11 @@ import pytest
 from scipy.stats import ttest_rel
 
 from helpers.report_models import Case
+from vmtl import VMTLClassifier
 from vmtl.evaluation import Labelled, compare, count_repeated, gains, lead, names_to_compare
-from vmtl.evaluation.comparison import ALONE, POOLED
+from vmtl.evaluation.comparison import alone_of
+
+ALONE, POOLED = "none", "pooled"
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +27,19 @@ def others(class_case: Case) -> dict[str, object]:
 
 def test_all_methods_and_references_are_compared_unless_named(class_case: Case) -> None:
     names = names_to_compare(class_case.model)
-    assert class_case.model.method not in names
-    assert {ALONE, POOLED, "per_task_linear", "pooled_linear", "augmented_linear"} <= set(names)
+    assert names == [ALONE, POOLED, "even", "per_task_linear", "pooled_linear", "augmented_linear"]
+    of_paper = VMTLClassifier("bmtl", max_steps=2).fit(
+        class_case.train.X, class_case.train.y, tasks=class_case.train.tasks
+    )
+    assert {"stl", "vmtl", "pooled"} <= set(names_to_compare(of_paper))
+    assert "bmtl" not in names_to_compare(of_paper)
+    with pytest.raises(ValueError, match="There is nothing called 'stl' to compare with; choose among none, "):
+        names_to_compare(class_case.model, ["stl"])
 
 
 def test_gains_are_paired_tests_against_alone(class_case: Case, others: dict[str, object]) -> None:
-    evidence, alone = class_case.evidence, others[ALONE]
+    evidence, alone = class_case.evidence, alone_of(others)  # type: ignore[arg-type]
+    assert alone is others[ALONE]
     for t, gain in zip(evidence.present, gains(evidence, alone), strict=True):  # type: ignore[arg-type]
         rows = evidence.rows(t)
         ours, theirs = evidence.loss[rows], alone.loss[rows]  # type: ignore[attr-defined]

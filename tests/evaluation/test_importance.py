@@ -14,15 +14,13 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.evaluation import Importance, column_importance
 from vmtl.evaluation import importance as module
 
-pytestmark = pytest.mark.usefixtures("quick_inference")
-
 
 @pytest.fixture(scope="module", params=["outcome", "days"])
-def explained(request: pytest.FixtureRequest, quick_inference: None) -> tuple[Any, pd.DataFrame, pd.Series, Importance]:
+def explained(request: pytest.FixtureRequest) -> tuple[Any, pd.DataFrame, pd.Series, Importance]:
     train, test = make_table(120, 0), make_table(300, 1)
     test.loc[::7, "ward"] = None
     estimator = MultiTaskClassifier if request.param == "outcome" else MultiTaskRegressor
-    model = estimator(task_column="site", missing="impute", max_steps=20, random_state=0)
+    model = estimator(task_column="site", missing="impute", random_state=0)
     features = ["age", "dose", "bmi", "ward", "site"]
     model.fit(train[features], train[request.param])
     return model, test[features], test[request.param], column_importance(model, test[features], test[request.param])
@@ -75,7 +73,7 @@ def test_of_many_columns_the_promising_are_looked_at(monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(0)
     X, tasks = rng.normal(size=(150, 60)).astype(np.float32), np.arange(150) % 3
     y = (X[:, 41] + 0.5 * X[:, 7] > 0).astype(int)
-    model = MultiTaskClassifier(max_steps=5, random_state=0).fit(X[:100], y[:100], tasks=tasks[:100])
+    model = MultiTaskClassifier(random_state=0).fit(X[:100], y[:100], tasks=tasks[:100])
     monkeypatch.setattr(module, "MOST_COLUMNS", 5)
     seen: list[str] = []
     importance = column_importance(model, X[100:], y[100:], tasks[100:], repeats=2, done=seen.append)

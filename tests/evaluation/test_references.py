@@ -1,4 +1,4 @@
-"""Reference rows against scikit-learn on explicit features, and the attack against finite differences."""
+"""Reference rows against scikit-learn on explicit features."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from benchmarks.paper.run.attack import attacked, input_gradient
-from vmtl import MultiTaskClassifier
 from vmtl._utils.types import Array
 from vmtl.data.problem import Problem
 from vmtl.data.splits import random_split
@@ -63,40 +61,3 @@ def test_cross_validation_looks_at_training_rows_only() -> None:
     other = replace(test, y=np.roll(test.y, 3))
     assert fit_reference(REFERENCES["pooled_linear"], train, other, None, 0).chosen == chosen
     assert chosen["C"] in [10.0**k for k in range(-2, 5)]
-
-
-@pytest.mark.parametrize(("encoder", "step", "least"), [("linear", 1e-5, 0.99999), ("kernel", 2e-2, 0.9)])
-def test_input_gradient_points_where_finite_differences_do(encoder: str, step: float, least: float) -> None:
-    """The kernel encoder has a view with steps, so its differences need a wide step and agree less closely.
-
-    A low rate keeps probabilities away from 1, where a difference of losses would be rounding, and no feature is 0,
-    where the gradient would be taken beside it.
-    """
-    train, test = sides(load_digits_domains())
-    test = replace(test.subset(np.arange(3)), X=np.maximum(np.asarray(test.X[:3], float), 0.01))
-    options = {"max_steps": 3, "learning_rate": 0.01, "random_state": 0, "dtype": "float64", "predictive": "mean"}
-    model = MultiTaskClassifier("bmtl", encoder=encoder, **options)
-    model.fit(np.asarray(train.X, float), train.labels, tasks=train.tasks)
-    gradient = input_gradient(model, test)
-
-    def losses(x: Array) -> Array:
-        p = model.predict_proba(x, tasks=test.tasks)
-        return -np.log(p[np.arange(3), np.searchsorted(model.classes_, test.labels)])
-
-    x = np.asarray(test.X, float)
-    inner = np.flatnonzero((x > 0.1).all(axis=0) & (x < 0.9).all(axis=0))
-    inner = inner if len(inner) >= 4 else np.flatnonzero((x > 0.05).all(axis=0))
-    moves = [step * (np.arange(x.shape[1]) == column) for column in inner]
-    slopes = np.stack([(losses(x + move) - losses(x - move)) / (2 * step) for move in moves], axis=1)
-    assert losses(x).min() > 1e-3
-    for row, slope in zip(gradient[:, inner], slopes, strict=True):
-        assert row @ slope / np.linalg.norm(row) / np.linalg.norm(slope) > least
-
-
-def test_the_attack_hurts_more_with_more_noise() -> None:
-    train, test = sides(load_digits_domains())
-    model = MultiTaskClassifier("bmtl", max_steps=100, random_state=0).fit(train.X, train.labels, tasks=train.tasks)
-    gradient = input_gradient(model, test)
-    scores = [model.score(attacked(test, gradient, e), test.labels, tasks=test.tasks) for e in (0, 0.1, 0.5)]
-    assert scores[0] > scores[1] > scores[2]
-    assert attacked(test, gradient, 0.0) == pytest.approx(np.asarray(test.X))

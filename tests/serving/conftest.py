@@ -9,10 +9,10 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
 
 @pytest.fixture(scope="module")
-def classes(quick_inference: None) -> Numeric:
-    return fit_numeric(MultiTaskClassifier, "outcome")
+def classes() -> Numeric:
+    return fit_numeric(MultiTaskClassifier)
 
 
 @pytest.fixture(scope="module")
-def values(quick_inference: None) -> Numeric:
-    return fit_numeric(MultiTaskRegressor, "days")
+def values() -> Numeric:
+    return fit_numeric(MultiTaskRegressor)

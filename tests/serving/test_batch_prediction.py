@@ -23,13 +23,13 @@ TASKS = NEW["site"].tolist()
 
 
 @pytest.fixture(scope="module")
-def classes(quick_inference: None) -> MultiTaskClassifier:
+def classes() -> MultiTaskClassifier:
     model = MultiTaskClassifier(missing="impute", random_state=0)
     return model.fit(TABLE[COLUMNS], TABLE["outcome"], tasks=TABLE["site"])
 
 
 @pytest.fixture(scope="module")
-def values(quick_inference: None) -> MultiTaskRegressor:
+def values() -> MultiTaskRegressor:
     model = MultiTaskRegressor(missing="impute", random_state=0)
     return model.fit(TABLE[COLUMNS], TABLE["days"], tasks=TABLE["site"])
 
@@ -108,9 +108,9 @@ def test_cells_keep_their_types_beside_any_other_request(classes: MultiTaskClass
     assert table["ward"].tolist() == [12345678901234567, None]  # type: ignore[index]
 
 
-def test_arrays_have_columns_by_their_place(quick_inference: None) -> None:
+def test_arrays_have_columns_by_their_place() -> None:
     x = np.random.default_rng(0).normal(size=(40, 2))
-    model = MultiTaskRegressor(max_steps=5, random_state=0).fit(x, x.sum(1), tasks=np.arange(40) % 2)
+    model = MultiTaskRegressor(random_state=0).fit(x, x.sum(1), tasks=np.arange(40) % 2)
     mean, std = model.predict(x[:3], tasks=[1, 1, 1], return_std=True)
     reader = RequestReader(model, 3)
     for rows in (x[:3].tolist(), {"x1": x[:3, 1].tolist(), "x0": x[:3, 0].tolist()}):

@@ -13,7 +13,7 @@ from vmtl.serving.facts import as_given, column_names, describe
 
 
 def fitted(table: object) -> MultiTaskClassifier:
-    return small(method="bmtl", encoder="linear").fit(table, Y, tasks=TASKS)
+    return small().fit(table, Y, tasks=TASKS)
 
 
 def test_tasks_columns_and_classes_as_json() -> None:
@@ -25,7 +25,7 @@ def test_tasks_columns_and_classes_as_json() -> None:
         "classes": [0, 1, 2],
     }
     assert json.loads(json.dumps(facts)) == facts
-    model = MultiTaskRegressor("bmtl", encoder="linear", max_steps=2).fit(X, X[:, 0], tasks=TASKS)
+    model = MultiTaskRegressor().fit(X, X[:, 0], tasks=TASKS)
     assert describe(model)["kind"] == "regression"
     assert "classes" not in describe(model)
 

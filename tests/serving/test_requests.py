@@ -20,7 +20,7 @@ CELLS = [0.1, 0.2, None, "A"]
 @pytest.fixture(scope="module")
 def reader() -> RequestReader:
     table = make_table(90, 0)
-    model = small(method="bmtl", encoder="linear", missing="impute")
+    model = small(missing="impute")
     model.fit(table[COLUMNS], table["outcome"], tasks=table["site"])
     model.metadata_ = {"task": "site"}
     return RequestReader(model, 300)

@@ -38,7 +38,7 @@ from vmtl.serving import server
 
 @pytest.fixture(scope="module")
 def model() -> MultiTaskClassifier:
-    return small(method="bmtl", encoder="linear").fit(X, Y, tasks=TASKS)
+    return small().fit(X, Y, tasks=TASKS)
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ KIND = {"content-type": "application/json"}
 
 
 @pytest.fixture(scope="module")
-def model(quick_inference: None) -> MultiTaskClassifier:
+def model() -> MultiTaskClassifier:
     table = make_table(90, 0)
     model = MultiTaskClassifier(missing="impute", random_state=0)
     return model.fit(table[COLUMNS], table["outcome"], tasks=table["site"])

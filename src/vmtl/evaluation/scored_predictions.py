@@ -21,7 +21,7 @@ from vmtl.evaluation.intervals import Interval, of_root_mean, of_share
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Predictions on n labelled rows of T tasks; not the marginal likelihood that ``vmtl.inference`` calls evidence.
+    """Predictions on n labelled rows of T tasks.
 
     y : (n,) class numbers, or real targets; task : (n,) index into ``tasks``.
     p : (n, C) probabilities, None in regression; mean, std : (n,) of the prediction, None in classification.

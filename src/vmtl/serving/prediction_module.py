@@ -46,7 +46,8 @@ class PredictionModule(nn.Module):
         self.is_classification = hasattr(estimator, "classes_")
         self.outputs = ("probabilities" if self.is_classification else "prediction", *UNCERTAINTIES)
         if not self.is_classification:
-            self.y_mean, self.y_scale = estimator.y_mean_, estimator.y_scale_
+            units = torch.tensor([estimator.y_mean_, estimator.y_scale_], dtype=torch.float64)
+            self.y_mean, self.y_scale = units  # tensors: ONNX has numbers in single precision
 
     def forward(self, x: Tensor, task: Tensor) -> tuple[Tensor, ...]:
         x = self.columns(x).double()

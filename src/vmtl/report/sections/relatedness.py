@@ -92,17 +92,16 @@ def relatedness_section(model: BaseTaskEstimator, finding: Finding | None, contr
             return None
         sheets = (crowd_sheet(crowd, strengths(model)),)
         pictures = tuple(_sharing_pictures(model))
-        words = ("The table has some of the tasks; model.teachers(task) has each of them.",)
-        return Section("relatedness", "Who learns from whom", words, pictures, sheets)
+        told = "The table has some of the tasks; model.teachers(task) has each of them."
+        return Section("relatedness", "Who learns from whom", (told,), pictures, sheets)
     if finding is None:
         return None
-    words = tuple(_explanation(finding))
+    words = _explanation(finding)
     if control is not None and finding.n_tasks > 2:
-        words = (*words, _control_words(finding.arrows[0].weight, control))
+        words.append(_control_words(finding.arrows[0].weight, control))
     pictures = (*_maps(model), *_sharing_pictures(model), *_control_pictures(model.alpha_, control))
-    return Section(
-        "relatedness", "Who learns from whom", words, pictures, (arrow_sheet(finding, strengths(model), control),)
-    )
+    sheets = (arrow_sheet(finding, strengths(model), control),)
+    return Section("relatedness", "Who learns from whom", tuple(words), pictures, sheets)
 
 
 def _explanation(finding: Finding) -> list[str]:

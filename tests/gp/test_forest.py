@@ -217,13 +217,6 @@ def hand_made() -> dict[str, Tensor]:
     }
 
 
-def test_a_forest_made_by_hand() -> None:
-    forest = Forest(**hand_made())
-    x = torch.tensor([[0.5, 7.0], [0.6, -1.0], [0.6, -0.9]])
-    first = torch.tensor([[1, 0], [0.5, 0.5], [0, 1]], dtype=torch.float64)
-    torch.testing.assert_close(forest(x), (first + torch.tensor([0.25, 0.75]) + 0.5) / 3)
-
-
 def entry(name: str, place: int, value: float) -> Damage:
     """One number of one tensor is another."""
 

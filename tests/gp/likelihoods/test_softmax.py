@@ -261,16 +261,3 @@ def test_absent_classes_are_those_without_rows_of_weight() -> None:
             assert absent[n, of_set].tolist() == expected
     assert absent_classes(THREE, weight[:, :1]) is None
     assert absent_classes(TWO, weight) is None
-
-
-@pytest.mark.usefixtures("exact")
-def test_a_mean_that_is_expected_is_an_offset() -> None:
-    """f = f0 + g, g ~ N(0, K): with an expectation of another fit's mode, and no rows, nothing moves."""
-    kernel = Gram.of(THREE).kernel(PRIOR)
-    expected = torch.randn(31, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    still, dual = solve(kernel, Labels(THREE.y, 3), 1e-12 * torch.ones(31, 1, dtype=torch.float64), expected)
-    torch.testing.assert_close(still[:, 0], expected, rtol=0, atol=1e-6)
-    moved, dual = solve(kernel, Labels(THREE.y, 3), torch.ones(31, 1, dtype=torch.float64), expected)
-    torch.testing.assert_close(moved[:, 0], expected + kernel @ dual[:, 0], rtol=0, atol=1e-4)
-    errors = F.one_hot(THREE.y, 3) - moved[:, 0].softmax(-1)
-    torch.testing.assert_close(dual[:, 0], errors, rtol=0, atol=1e-5)

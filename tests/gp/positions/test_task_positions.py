@@ -99,20 +99,6 @@ def test_distances_are_those_of_a_double_loop(weighted: bool) -> None:
         torch.testing.assert_close(distances_of(rows), naive_distances(rows))
 
 
-@pytest.mark.parametrize("classification", [True, False])
-def test_tasks_of_one_population_are_at_distance_0_on_average(classification: bool) -> None:
-    """Whatever their size: without the correction, the smallest would be far from everybody."""
-    sizes = [4, 8, 20, 60]
-    drawn = [
-        distances_of(draw_rows(sizes, seed=seed) if classification else regression([0.0] * 4, sizes, seed))
-        for seed in range(300)
-    ]
-    table = torch.stack(drawn)
-    off = ~torch.eye(4, dtype=torch.bool)
-    error = table.std(0)[off] / len(drawn) ** 0.5
-    assert (table.mean(0)[off].abs() < 4 * error + 0.01).all()
-
-
 def test_a_regression_is_seen_by_where_its_rows_lie_and_not_by_its_slopes() -> None:
     """Slopes are what the weights say: positions that knew them would explain the same targets twice."""
     slopes = regression([1.0, 1.0, 1.0, -1.0, -1.0, -1.0], 30)

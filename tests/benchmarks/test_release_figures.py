@@ -44,12 +44,7 @@ def test_numbers_of_a_cell(cell: str, numbers: list[float]) -> None:
 
 def test_every_page_gives_figures_with_names_of_their_own() -> None:
     figures = read_pages()
-    assert {f.page for f in figures} == {
-        "RESULTS.md",
-        "docs/linear-models.md",
-        "docs/linear-models.md",
-        "docs/performance.md",
-    }
+    assert {f.page for f in figures} == {"RESULTS.md", "docs/linear-models.md", "docs/performance.md"}
     assert len({f.key for f in figures}) == len(figures)
 
 

@@ -101,7 +101,7 @@ def test_every_parameter_of_every_method_is_described(estimator: type[BaseEstima
     for name in methods:
         method = getattr(estimator, name)
         parameters = set(inspect.signature(method).parameters) - {"self"}
-        assert set(described(method.__doc__)) == parameters, f"{name} describes other parameters than it has"
+        assert set(described(inspect.getdoc(method))) == parameters, f"{name} describes other parameters than it has"
 
 
 @pytest.mark.parametrize("pair", PAIRS)

@@ -111,6 +111,14 @@ def test_entropies_are_those_of_the_probabilities_and_of_what_is_left(models: di
     assert (told.aleatoric <= told.total + 1e-12).all()
     assert (told.aleatoric >= 0).all()
     assert float(entropy(torch.tensor([0.0, 1.0]))) == 0
+    model = replace(models["classes"], forest=None)
+    told = model.classes(CLASSES.X, CLASSES.task)
+    z = model.feature_map(torch.from_numpy(CLASSES.X))
+    mean, variance = model.weights.outputs(z, torch.from_numpy(CLASSES.task))
+    noise = torch.randn(2000, 82, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    draws = torch.distributions.Categorical(logits=mean + variance.sqrt()[:, None] * noise)
+    left = draws.entropy().mean(0) / torch.distributions.Categorical(probs=draws.probs.mean(0)).entropy()
+    assert float(np.abs(told.aleatoric / told.total - left.numpy()).mean()) < 0.1  # with 32 draws
 
 
 def test_left_out_scores_are_of_rows_that_were_held_out(models: dict[str, FittedGP]) -> None:

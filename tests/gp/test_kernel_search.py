@@ -82,6 +82,19 @@ def test_the_evidence_is_the_density_of_the_targets() -> None:
     assert float(score(SHARES, CENTRE)[0]) == pytest.approx(expected, abs=1e-2)
 
 
+def test_a_row_of_weight_two_has_the_evidence_of_the_row_twice() -> None:
+    """As it differs between two ridges."""
+    rows = replace(rows_of(0), weight=torch.ones(24, dtype=torch.float64))
+    heavy = LeastSquares(
+        replace(rows, weight=1.0 + (torch.arange(24) < 5).double()), NUMBERS, TARGETS, by_evidence=True
+    )
+    heavy.weight = heavy.weight * heavy.unit
+    twice = LeastSquares(rows.take(torch.cat([torch.arange(24), torch.arange(5)])), NUMBERS, TARGETS, by_evidence=True)
+    other = CENTRE + torch.tensor([0.0, 1.5, 0.0, 0.0], dtype=torch.float64)
+    one, two = (float(score(SHARES, CENTRE)[0] - score(SHARES, other)[0]) for score in (heavy, twice))
+    assert one == pytest.approx(two, abs=1e-3)
+
+
 @pytest.mark.parametrize("by_evidence", [False, True])
 @pytest.mark.parametrize("classes", [0, 2, 3])
 def test_slopes_are_finite_differences(classes: int, by_evidence: bool) -> None:

@@ -8,8 +8,8 @@ PYTEST := $(if $(MACHINE),python tests/portable.py --under "$(MACHINE)",pytest)
 COUNT := $(if $(COVERAGE),--cov --cov-append --cov-report=)
 TEST := OMP_NUM_THREADS=1 $(BIN)/$(PYTEST) -n auto --dist worksteal $(COUNT)
 
-.PHONY: demo test test-full test-rest test-figures test-portable test-lowest coverage lint hooks docs pictures bench-speed bench-accuracy \
-	results results-full results-pages clean
+.PHONY: demo test test-full test-rest test-figures test-portable test-lowest coverage lint hooks \
+	release-check fuzz docs pictures bench-speed bench-accuracy results results-full results-pages clean
 
 demo: .venv/.installed
 	$(BIN)/vmtl demo
@@ -20,11 +20,19 @@ demo: .venv/.installed
 
 .venv/.installed: .venv/.made pyproject.toml constraints.txt
 	$(PIP) torch
-	$(PIP) --editable .
+	$(PIP) --editable '.[cli,report]'
 	touch $@
 
 .venv/.tested: .venv/.installed
 	$(PIP) --editable '.[test]'
+	touch $@
+
+.venv/.released: .venv/.tested
+	$(PIP) --editable '.[release]'
+	touch $@
+
+.venv/.fuzzed: .venv/.tested
+	$(PIP) --editable '.[fuzz]'
 	touch $@
 
 lint: .venv/.tested
@@ -33,6 +41,9 @@ lint: .venv/.tested
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --offline --quiet --pedantic .github
+	$(BIN)/check-jsonschema --builtin-schema custom.github-workflows-require-timeout .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/idea.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
@@ -53,7 +64,7 @@ test-full:
 	$(MAKE) coverage
 
 test-rest: .venv/.tested
-	$(TEST) -m "slow and not figures"
+	$(TEST) -m "slow and not figures and not release"
 
 # The gallery prints what its pages say. On another processor numbers may differ, so nothing but a release waits for it.
 test-figures: .venv/.tested
@@ -69,9 +80,24 @@ test-portable: .venv/.tested
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-lowest:
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/pip --disable-pip-version-check install --quiet --constraint constraints-lowest.txt --editable '.[tables]' pytest pytest-xdist hypothesis
+	.venv-lowest/bin/pip --disable-pip-version-check install --quiet --constraint constraints-lowest.txt --editable '.[cli,report,tables]' pytest pytest-xdist hypothesis
 	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q -m "not slow and not system" tests/contract \
 		$(addprefix tests/estimators/test_,base.py classifier.py regressor.py sample_weight.py tools_of_users.py)
+
+# What a release consists of: built, checked, listed, and the wheel tried in an empty environment. Nothing is published.
+release-check: .venv/.released
+	rm -rf build dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/python -m zipfile --list dist/*.whl
+	$(BIN)/python recipe/render.py
+	VMTL_DIST=dist $(BIN)/pytest -q -m "release or not slow" tests/project/test_wheel.py
+
+# Every target of fuzz/ for so many seconds; what it finds is in fuzz/findings.
+SECONDS ?= 60
+fuzz: .venv/.fuzzed
+	$(BIN)/python fuzz/run.py --seconds $(SECONDS)
 
 docs: .venv/.tested
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

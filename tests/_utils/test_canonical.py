@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from vmtl._utils.canonical import is_canonical, make_canonical
+from vmtl._utils.canonical import canonical, is_canonical, make_canonical
 
 
 def test_transposed_and_shifted_tensors_are_not_canonical() -> None:
@@ -27,3 +27,11 @@ def test_a_module_keeps_its_numbers_and_shares_no_memory() -> None:
     torch.testing.assert_close(module.rest, table[3:], rtol=0, atol=0)
     table.zero_()
     assert module.rest.any()
+
+
+def test_only_what_lies_otherwise_is_copied() -> None:
+    table = torch.arange(600.0).reshape(20, 30)
+    assert canonical(table) is table
+    for other in (table.T, table[1:], table[:, :5]):
+        assert is_canonical(canonical(other))
+        assert torch.equal(canonical(other), other)

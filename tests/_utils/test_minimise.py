@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from vmtl._utils.minimise import Adam, minimise
+from vmtl._utils.minimise import Adam, minimise, minimise_smooth
 
 SCRIPT = """
 import sys
@@ -32,6 +32,26 @@ def test_the_bottom_of_a_valley_is_found() -> None:
     x = torch.tensor([-1.0, 2.0], dtype=torch.float64, requires_grad=True)
     minimise([x], lambda: valley(x), iterations=100, history=8, least_slope=1e-8, least_change=1e-12)
     assert x.tolist() == pytest.approx([1, 1], abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
+def test_one_tensor_of_any_shape_finds_the_solution_of_a_linear_system(scale: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    half = torch.randn(8, 8, generator=generator, dtype=torch.float64)
+    matrix, target = (
+        scale * (half @ half.T + torch.eye(8).double()),
+        scale * torch.randn(8, generator=generator).double(),
+    )
+
+    def evaluate(v: Tensor) -> tuple[float, Tensor]:
+        flat = v.reshape(-1)
+        return float(0.5 * flat @ matrix @ flat - target @ flat), (matrix @ flat - target).view_as(v)
+
+    start = torch.zeros(2, 4, dtype=torch.float64)
+    found = minimise_smooth(evaluate, start, iterations=500, least_change=1e-12 * scale)
+    assert found.shape == (2, 4)
+    torch.testing.assert_close(found.reshape(-1), torch.linalg.solve(matrix, target), rtol=1e-3, atol=1e-4)
+    assert float(start.abs().max()) == 0  # what is given stays as it is
 
 
 def test_steps_are_those_of_torch() -> None:

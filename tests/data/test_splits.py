@@ -183,6 +183,8 @@ def test_unmatched_lines_are_reported(documented: tuple[Problem, Path]) -> None:
     ("line", "message"),
     [
         ("Art/x/1.jpg", "class number"),
+        ("Art/x/1.jpg ²", "class number"),
+        ("Art/x/1.jpg " + "9" * 400, "class number"),
         ("Art/x/1.jpg 1", "number the classes alike"),
         ("Art/x/0.jpg 0", "in training and in test"),
         ("Art/x/2.jpg 0\nArt/x/2.jpg 1", "second label"),
@@ -193,6 +195,12 @@ def test_broken_documents_are_explained(documented: tuple[Problem, Path], line: 
     (folder / "Art" / "test_5.txt").write_text(line + "\n")
     with pytest.raises(ValueError, match=message):
         document_split(problem, folder, 5)
+
+
+def test_a_document_that_is_no_text_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "train_5.txt").write_bytes(b"Art/\xff.jpg 1\n")
+    with pytest.raises(ValueError, match=r"train_5\.txt is not UTF-8 text; save it as UTF-8\.$"):
+        read_split_document(tmp_path / "train_5.txt")
 
 
 def test_a_percentage_or_task_without_documents_is_explained(documented: tuple[Problem, Path]) -> None:

@@ -13,6 +13,11 @@ import vmtl
 from helpers.three_tasks import REAL, TASK, UNIT, X, Y
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.datasets import make_task_groups
+from vmtl.estimators import relatedness_tables
+from vmtl.gp import relatedness, surroundings, task_covariance
+from vmtl.gp.positions import task_positions
+from vmtl.results import relatedness as results
+from vmtl.serving import describe
 
 GROUPS = make_task_groups(0, unrelated=0, adversarial=0, tasks_per_group=3, n_rows=(20, 30), n_test=60)
 NAMES = np.array(GROUPS.problem.task_names, dtype=object)[GROUPS.problem.task]
@@ -65,14 +70,13 @@ def test_others_are_unchanged_to_the_bit(before: Estimator, after: Estimator) ->
 
 def test_everything_speaks_of_one_task_more(before: Estimator, after: Estimator) -> None:
     n_tasks = len(before.tasks_) + 1
-    for table in (after.alpha_, after.beta_, *after.alpha_interval_, *after.beta_interval_):
+    for table in (after.alpha_, after.beta_):
         assert table.shape == (n_tasks, n_tasks)
-    low, high = after.alpha_interval_
-    assert (low <= after.alpha_ + 1e-6).all(axis=None)
-    assert (high >= after.alpha_ - 1e-6).all(axis=None)
+    for name in ("alpha_interval_", "beta_interval_", "sharing_interval_"):
+        with pytest.raises(AttributeError, match=r"no (alpha|beta|sharing) interval .* a fit .* none after add_task"):
+            getattr(after, name)
     np.testing.assert_allclose(after.alpha_.sum(axis=1), 1, rtol=1e-5)
     assert after.sharing_.between(0, 1).all()
-    assert after.sharing_interval_.shape == (n_tasks, 2)
     assert list(after.positions_.index) == list(after.tasks_)
     structure = after.structure_
     assert structure is not None
@@ -84,6 +88,7 @@ def test_everything_speaks_of_one_task_more(before: Estimator, after: Estimator)
     assert len(guaranteed(X, tasks=tasks, coverage=0.8)) == len(y)
     assert after.score_tasks(X, y, tasks=tasks).index.tolist() == [NEW]
     assert len(after.suggest(X, tasks, 3)) == 3
+    assert NEW in describe(after)["tasks"]
 
 
 def test_left_out_scores_of_the_new_task_are_like_those_of_the_others(after: Estimator) -> None:
@@ -134,7 +139,8 @@ def test_more_rows_of_a_known_task_are_more_evidence_of_it(before: Estimator) ->
     test, _ = rows(NEW, is_real(before), train=False)
     tasks = np.full(len(test), NEW, dtype=object)
     few, two, one = (predictions(model, test, tasks)[0] for model in (part, later, once))
-    assert np.abs(two - one).mean() < 0.6 * np.abs(few - one).mean()
+    # numbers without noise lose most: of the first rows only one deviation per feature is known
+    assert np.abs(two - one).mean() < 0.75 * np.abs(few - one).mean()
     others = NAMES != NEW
     for a, b in zip(*(predictions(m, GROUPS.problem.X[others], NAMES[others]) for m in (part, later)), strict=True):
         assert np.array_equal(a, b)
@@ -172,7 +178,7 @@ def test_bad_input_is_one_sentence_and_leaves_the_model_as_it_was(real: bool) ->
     for bad, target, options, sentence in cases:
         with pytest.raises(ValueError, match=sentence):
             model.add_task(bad, target, **{"task": "east", **options})
-        assert vars(model) == state
+        assert all(vars(model)[name] is value for name, value in state.items())
 
 
 def test_one_class_only_is_learned_and_said() -> None:
@@ -183,11 +189,64 @@ def test_one_class_only_is_learned_and_said() -> None:
     assert p[:, 1].mean() > model.predict_proba(X, tasks=TASK)[:, 1].mean()
 
 
-@pytest.mark.parametrize("relatedness", ["learned", "even"])
-@pytest.mark.parametrize("n_tasks", [2, 3])
-def test_two_tasks_get_a_third(relatedness: str, n_tasks: int) -> None:
-    known = np.isin(TASK, ["north", "south", "west"][:n_tasks])
+def test_one_task_is_joined_by_a_second() -> None:
+    model = MultiTaskRegressor(random_state=0).fit(REAL.X[TASK != "west"], UNIT[TASK != "west"], tasks="all")
+    model.add_task(REAL.X[TASK == "west"], UNIT[TASK == "west"], task="west")
+    assert model.alpha_.shape == (2, 2)
+    assert model.score(REAL.X[TASK == "west"], UNIT[TASK == "west"], tasks=["west"] * 12) > 0
+
+
+@pytest.mark.parametrize("relatedness", ["learned", "even", "none", "pooled"])
+def test_two_tasks_get_a_third(relatedness: str) -> None:
+    known = TASK != "west"
     model = MultiTaskRegressor(relatedness, random_state=0).fit(REAL.X[known], UNIT[known], tasks=TASK[known])
-    model.add_task(REAL.X[TASK == "west"], UNIT[TASK == "west"], task="east")
-    assert model.alpha_.shape == (n_tasks + 1, n_tasks + 1)
-    assert model.score(REAL.X[TASK == "west"], UNIT[TASK == "west"], tasks=["east"] * 12) > 0
+    model.add_task(REAL.X[~known], UNIT[~known], task="west")
+    assert model.alpha_.shape == (3, 3)
+    assert model.score(REAL.X[~known], UNIT[~known], tasks=TASK[~known]) > 0
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["classes", "numbers"])
+def test_many_tasks_without_a_table_of_all_pairs_get_one_more(
+    real: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Their covariance is a factor of few columns, before and after; predictions are about those of the table, which
+    knows groups that only targets tell, too."""
+    X_test, y_test = rows(NEW, real, train=False)
+    tasks = np.full(len(X_test), NEW, dtype=object)
+    table = fitted(real).add_task(*rows(NEW, real), task=NEW)
+    for module in (task_covariance, task_positions):
+        monkeypatch.setattr(module, "MAX_DENSE", 4)
+    model = fitted(real).add_task(*rows(NEW, real), task=NEW)
+    structure = model.structure_
+    assert structure is not None
+    assert structure.covariance is None
+    assert structure.factor is not None
+    assert len(structure.factor) == len(model.tasks_)
+    assert model.alpha_.shape == (len(model.tasks_), len(model.tasks_))
+    assert model.score(X_test, y_test, tasks=tasks) > table.score(X_test, y_test, tasks=tasks) - 0.15
+    model.save(tmp_path / "model.vmtl")
+    again = vmtl.load(tmp_path / "model.vmtl").add_task(*rows(NEW, real), task="another")
+    for one, other in zip(predictions(model, X_test, tasks), predictions(again, X_test, tasks), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_model_of_thousands_of_tasks_grows_without_a_table(
+    before: Estimator, after: Estimator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (relatedness, relatedness_tables, surroundings, task_positions, results):
+        monkeypatch.setattr(module, "MAX_TASKS", len(before.tasks_))
+    for module in (task_covariance, task_positions):
+        monkeypatch.setattr(module, "MAX_DENSE", 4)
+    real = is_real(before)
+    model = fitted(real)
+    known = NAMES != NEW
+    unchanged = predictions(model, GROUPS.problem.X[known], NAMES[known])
+    model.add_task(*rows(NEW, real), task=NEW)
+    again = predictions(model, GROUPS.problem.X[known], NAMES[known])
+    assert all(np.array_equal(one, other) for one, other in zip(unchanged, again, strict=True))
+    structure = model.structure_
+    assert structure is not None
+    assert structure.alpha is None
+    X, y = rows(NEW, real, train=False)
+    tasks = np.full(len(y), NEW, dtype=object)
+    assert model.score(X, y, tasks=tasks) > after.score(X, y, tasks=tasks) - 0.15

@@ -15,8 +15,11 @@ import vmtl
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
+from vmtl.data.row_order import in_canonical_order
 from vmtl.data.rows import Rows
 from vmtl.estimators import model_file
+from vmtl.estimators.inputs.training_rows import make_rows
+from vmtl.gp.forest import grow_forest, infer_share
 
 RNG = np.random.default_rng(0)
 TASK = np.arange(120) % 3
@@ -111,14 +114,26 @@ def test_a_file_holds_the_forest(model: MultiTaskClassifier, tmp_path: Path) -> 
     assert all(torch.equal(again[name], tensor) for name, tensor in tensors.items())
 
 
-@pytest.mark.parametrize("name", ["column", "threshold", "below", "above", "value", "root", "base", "share"])
+@pytest.mark.parametrize(
+    "name", ["column", "threshold", "below", "above", "value", "root", "base", "sharpness", "share"]
+)
 def test_a_file_without_all_of_the_forest_is_refused(name: str, model: MultiTaskClassifier) -> None:
-    payload, tensors = model_file.describe(model)
-    payload["metadata"] = {}
-    model_file.rebuild(payload, tensors, "whole")
+    document, tensors = model_file.describe(model)
+    model_file.rebuild(document, tensors, "whole")
     del tensors[f"fitted.forest.{name}"]
     with pytest.raises(ModelFileError, match="does not describe"):
-        model_file.rebuild(payload, tensors, "damaged")
+        model_file.rebuild(document, tensors, "damaged")
+
+
+def test_an_exported_program_holds_the_forest(model: MultiTaskClassifier) -> None:
+    from vmtl.serving.prediction_module import PredictionModule
+
+    module = PredictionModule(model)
+    with torch.no_grad():
+        outputs = dict(zip(module.outputs, module(torch.from_numpy(NEW), torch.from_numpy(NEW_TASK)), strict=True))
+    np.testing.assert_allclose(outputs["probabilities"], model.predict_proba(NEW, tasks=NEW_TASK), rtol=0, atol=1e-5)
+    for name, values in model.uncertainty(NEW, tasks=NEW_TASK).items():
+        np.testing.assert_allclose(outputs[str(name)], values, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize(("columns", "has_forest"), [(100, True), (101, False)])
@@ -140,7 +155,19 @@ def test_a_regression_has_no_forest() -> None:
 
 
 def training_rows(model: MultiTaskClassifier) -> Rows:
-    return model._rows(X, Y.astype(np.int64), TASK, np.ones(120), 3, 2)
+    return in_canonical_order(make_rows(X, Y.astype(np.int64), TASK, np.ones(120), 3, model._encoder))
+
+
+def test_left_out_rows_are_predicted_by_both(model: MultiTaskClassifier, alone: MultiTaskClassifier) -> None:
+    """By the model without a row, and by the trees that have not seen it."""
+    rows = training_rows(model)
+    by_forest = grow_forest(rows, model.seed_).out_of_bag.gather(1, rows.y[:, None])[:, 0]
+    by_model = 1 - alone._fitted.left_out.score
+    v = model.hyperparameters_.forest_share
+    assert v == pytest.approx(infer_share(by_model, by_forest, rows.weight), abs=1e-9)
+    joined = (1 - v) * by_model + v * by_forest
+    torch.testing.assert_close(model._fitted.left_out.score, 1 - joined, rtol=0, atol=1e-9)
+    assert float((model._fitted.left_out.score - alone._fitted.left_out.score).abs().max()) > 0.01
 
 
 def test_sets_of_classes_follow_from_the_joined_scores(model: MultiTaskClassifier) -> None:
@@ -159,8 +186,21 @@ def test_a_further_task_leaves_the_forest_and_all_others_as_they_are(model: Mult
     assert all(torch.equal(kept[name], tensor) for name, tensor in model._fitted.forest.to_tensors().items())
 
 
+@pytest.mark.parametrize("task", [3, 1])
+def test_rows_that_are_added_are_scored_with_the_forest(
+    task: int, model: MultiTaskClassifier, alone: MultiTaskClassifier
+) -> None:
+    """Of a new task, and more of a known one; the forest has not seen them."""
+    longer, without = (copy.deepcopy(m).add_task(ADDED, ADDED_Y, task=task) for m in (model, alone))
+    score, by_model = (m._fitted.left_out.score[-20:] for m in (longer, without))
+    v = model.hyperparameters_.forest_share
+    by_forest = said(model, ADDED).gather(1, torch.from_numpy(ADDED_Y.astype(np.int64))[:, None])[:, 0]
+    torch.testing.assert_close(score, 1 - ((1 - v) * (1 - by_model) + v * by_forest), rtol=0, atol=1e-6)
+    p, q = (m.predict_proba(NEW, tasks=np.full(50, task)) for m in (longer, without))
+    np.testing.assert_allclose(p, (1 - v) * q + v * said(model, NEW).numpy(), rtol=0, atol=1e-6)
+
+
 def test_the_order_of_rows_does_not_matter() -> None:
-    """By the whole inference: a shortened one is less sure of what it chooses."""
     order = np.random.default_rng(1).permutation(120)
     one, other = (
         MultiTaskClassifier(random_state=0).fit(X[rows], Y[rows], tasks=TASK[rows]) for rows in (np.arange(120), order)

@@ -61,7 +61,7 @@ def test_a_model_without_a_structure_shares_nothing() -> None:
     assert not tables.mixing_weights("alpha").to_numpy().any()
     assert not tables.sharing().any()
     assert tables.teachers("a", 3).to_dict() == {"b": 0.0}
-    with pytest.raises(AttributeError, match="This fit has no positions of its tasks"):
+    with pytest.raises(AttributeError, match="This model has no positions of its tasks"):
         tables.positions()
 
 
@@ -140,6 +140,8 @@ def test_what_was_not_inferred_is_said_in_one_sentence(kind: type[Estimator], re
     model = grouped(kind, relatedness=relatedness)
     for name in INTERVALS:
         said = name.strip("_").replace("_", " ")
-        with pytest.raises(AttributeError, match=f"^This fit has no {said} of its tasks; MultiTaskClassifier"):
+        with pytest.raises(
+            AttributeError, match=f"^This model has no {said} of its tasks; a fit of MultiTaskClassifier"
+        ):
             getattr(model, name)
         assert not hasattr(model, name)

@@ -1,24 +1,37 @@
-"""A built wheel holds the whole package, says what it needs, and imports on its own."""
+"""The built wheel: what it holds and says, and what it does alone in an empty environment."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import tomllib
+import venv
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from helpers.processes import PATIENCE
+from project.test_docs import Block, blocks, commands
 from vmtl import __version__
 
 pytestmark = pytest.mark.system
 
 ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+#: What an empty environment must not hold: the packages of extras that nothing else brings.
+ONLY_IN_EXTRAS = {"starlette", "matplotlib", "onnx", "openpyxl", "pillow", "pyarrow", "ray", "rich", "typer", "uvicorn"}
 
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel in the folder that VMTL_DIST names, as `make release-check` built it; else one of its own."""
+    if "VMTL_DIST" in os.environ:
+        (built,) = (ROOT / os.environ["VMTL_DIST"]).glob("*.whl")
+        return built
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", str(folder), "."]
     found = subprocess.run(command, cwd=copied(folder), capture_output=True, text=True, check=False)
@@ -38,11 +51,11 @@ def copied(folder: Path) -> Path:
     return place
 
 
-def test_the_wheel_holds_every_module_and_marker(wheel: Path) -> None:
-    names = set(zipfile.ZipFile(wheel).namelist())
-    sources = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src" / "vmtl").rglob("*.py")}
-    assert sources <= names
-    assert "vmtl/py.typed" in names
+def test_the_wheel_holds_every_module_and_marker_and_nothing_else(wheel: Path) -> None:
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    kinds = ("*.py", "report/*.html", "report/*.css", "report/*.js", "py.typed")
+    sources = {path for kind in kinds for path in (ROOT / "src" / "vmtl").rglob(kind)}
+    assert names == {path.relative_to(ROOT / "src").as_posix() for path in sources}
 
 
 def test_the_metadata_says_what_it_needs(wheel: Path) -> None:
@@ -50,25 +63,128 @@ def test_the_metadata_says_what_it_needs(wheel: Path) -> None:
         (name,) = [n for n in archive.namelist() if n.endswith("METADATA")]
         metadata = archive.read(name).decode()
     needed = [line.split(":", 1)[1].strip() for line in metadata.splitlines() if line.startswith("Requires-Dist")]
-    for package in ("numpy", "scikit-learn", "torch", "pandas", "safetensors", "typer"):
-        assert any(line.startswith(f"{package}>=") for line in needed), package
+    assert {line for line in needed if "extra ==" not in line} == set(PROJECT["dependencies"])
+    assert not ONLY_IN_EXTRAS & {re.split(r"\W", line)[0] for line in PROJECT["dependencies"]}
     assert "Requires-Python: >=3.11" in metadata
     assert f"\nVersion: {__version__}\n" in metadata
 
 
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment away from the sources."""
+
+    folder: Path
+
+    @property
+    def programs(self) -> Path:
+        return self.folder / ("Scripts" if os.name == "nt" else "bin")
+
+    def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run one of its programs in its folder; nothing of the process of the tests is on its path."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        return subprocess.run(
+            [str(self.programs / program), *arguments],
+            cwd=self.folder,
+            env={**kept, "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+
+    def install(self, wheel: Path, extras: str = "") -> None:
+        constraints = str(ROOT / "constraints.txt")
+        done = self.run(
+            "python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", constraints, f"{wheel}{extras}"
+        )
+        assert done.returncode == 0, done.stderr
+
+    def python(self, code: str) -> str:
+        """What a program prints; warnings are errors."""
+        done = self.run("python", "-W", "error", "-c", code)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="session")
+def empty(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment that holds the wheel and what it depends on, without extras."""
+    environment = Environment(tmp_path_factory.mktemp("empty"))
+    venv.create(environment.folder, with_pip=True)
+    environment.install(wheel)
+    return environment
+
+
+def installed(environment: Environment) -> set[str]:
+    listed = environment.run("python", "-m", "pip", "list", "--format", "freeze", "--disable-pip-version-check")
+    return {line.partition("==")[0].lower() for line in listed.stdout.splitlines()}
+
+
+FIT_AND_PREDICT = """
+import sys
+import numpy as np
+import vmtl
+
+assert vmtl.__file__.startswith(sys.prefix), vmtl.__file__
+x = np.random.default_rng(0).standard_normal((40, 3))
+tasks = np.arange(40) % 2
+for estimator, y in ((vmtl.MultiTaskClassifier, x[:, 0] > 0), (vmtl.MultiTaskRegressor, x[:, 0])):
+    model = estimator(random_state=0).fit(x, y, tasks=tasks)
+    model.save("model.vmtl")
+    assert (estimator.load("model.vmtl").predict(x, tasks=tasks) == model.predict(x, tasks=tasks)).all()
+assert not {"matplotlib", "pyarrow", "rich", "typer"} & set(sys.modules)
+"""
+
+DRAW = """
+import pandas as pd
+from vmtl.report import plot_relatedness, render
+
+for use in (lambda: plot_relatedness(pd.DataFrame([[0.0]])), lambda: render(None, None)):
+    try:
+        use()
+    except ImportError as error:
+        print(error)
+"""
+
+
 @pytest.mark.slow
-def test_it_imports_and_fits_from_where_it_was_installed(wheel: Path, tmp_path: Path) -> None:
-    """Installed without its dependencies into an empty folder, away from the sources."""
-    place = tmp_path / "site"
-    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(place), str(wheel)]
-    subprocess.run(install, check=True, capture_output=True)
-    code = (
-        "import numpy as np, vmtl; print(vmtl.__file__);"
-        "m = vmtl.MultiTaskClassifier(max_steps=1).fit(np.eye(6), [0, 1] * 3, tasks=[0, 0, 0, 1, 1, 1]);"
-        "print(m.predict(np.eye(6), tasks=[0] * 6).shape)"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(place), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", code]
-    found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.splitlines()[0].startswith(str(place))
+@pytest.mark.release
+class TestEmptyEnvironment:
+    """In the order of the file: the last test installs two extras."""
+
+    def test_it_holds_the_core_only(self, empty: Environment) -> None:
+        assert empty.run("python", "-m", "pip", "check").returncode == 0
+        assert not installed(empty) & ONLY_IN_EXTRAS
+
+    def test_both_estimators_fit_save_load_and_predict(self, empty: Environment) -> None:
+        empty.python(FIT_AND_PREDICT)
+
+    def test_the_python_of_the_readme_runs(self, empty: Environment) -> None:
+        python = [block.text for block in readme() if block.language == "python"]
+        assert python
+        assert empty.python("\n".join(python))
+
+    def test_the_command_line_says_what_to_install(self, empty: Environment) -> None:
+        done = empty.run("vmtl", "--version")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == 'Error: The command line needs typer; run pip install "vmtl[cli]".\n'
+
+    def test_figures_and_the_page_say_what_to_install(self, empty: Environment) -> None:
+        figure, page = empty.python(DRAW).splitlines()
+        assert figure == 'A figure needs matplotlib; run pip install "vmtl[report]".'
+        assert page == 'The report needs matplotlib; run pip install "vmtl[report]".'
+
+    def test_with_two_extras_the_commands_of_the_readme_run(self, empty: Environment, wheel: Path) -> None:
+        empty.install(wheel, "[cli,report]")
+        (empty.folder / "examples").symlink_to(ROOT / "examples")
+        shell = [line for block in readme() if block.language == "bash" for line in commands(block)]
+        run = [line.partition(" #")[0].split() for line in shell if line.startswith(("vmtl ", "python "))]
+        assert len(run) >= 4
+        for program, *arguments in run:
+            done = empty.run(program, *arguments)
+            assert done.returncode == 0, f"{arguments}\n{done.stderr}"
+        assert (empty.folder / "report.html").stat().st_size > 10_000
+
+
+def readme() -> list[Block]:
+    return blocks((ROOT / "README.md").read_text(encoding="utf-8"))

@@ -19,6 +19,11 @@ def make_canonical(module: nn.Module) -> None:
         tensor.data = tensor.detach().clone(memory_format=torch.contiguous_format)
 
 
+def canonical(tensor: Tensor) -> Tensor:
+    """The tensor itself, or a copy in row-major memory of its own."""
+    return tensor if is_canonical(tensor) else tensor.detach().clone(memory_format=torch.contiguous_format)
+
+
 def is_canonical(tensor: Tensor) -> bool:
     """Whether a tensor lies as a new one of its shape would, axes of length 1 included."""
     return tensor.stride() == torch.empty(tensor.shape, device="meta").stride() and not (

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ def progress_bar(
     What is done is counted where the ``total`` is known.
     Yields the function that moves it; without ``visible`` that function does nothing.
     """
+    if visible and find_spec("rich") is None:
+        warnings.warn('The progress bar needs rich; run pip install "vmtl[cli]".', stacklevel=3)
+        visible = False
     if not visible:
         yield _show_nothing
         return

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
+from vmtl._utils.missing_extra import require
+
 #: Environment that keeps numerical libraries of a new process on one thread.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 #: How often work is tried when its process dies under it.
@@ -14,10 +16,9 @@ ATTEMPTS = 3
 
 def import_ray() -> ModuleType:
     """The module, or an error that says how to have it."""
-    try:
-        import ray
-    except ImportError as error:
-        raise ImportError('The engine ray needs Ray; run pip install "vmtl[ray]".') from error
+    require("ray", "The engine ray", "ray")
+    import ray
+
     return ray  # type: ignore[no-any-return]
 
 

@@ -6,17 +6,19 @@ from typing import Any, Self, get_type_hints
 
 from torch import Tensor
 
+from vmtl._utils.canonical import canonical
+
 
 class TensorModule:
     """Holds the tensors and the parts that its annotations name.
 
     ``to_tensors`` gives them by dotted names, ``from_tensors`` puts them together again. An annotation is ``Tensor`` or
-    another ``TensorModule``.
+    another ``TensorModule``. Tensors have the one layout that a file gives back.
     """
 
     def __init__(self, **values: Any) -> None:
-        for name in self.fields():
-            setattr(self, name, values[name])
+        for name, kind in self.fields().items():
+            setattr(self, name, canonical(values[name]) if kind is Tensor else values[name])
 
     @classmethod
     def fields(cls) -> dict[str, Any]:

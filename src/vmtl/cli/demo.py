@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vmtl._utils.missing_extra import require
 from vmtl.cli._support.console import command_line, note, show_json, show_table
 from vmtl.cli._support.options import Debug, Json, Quiet, method_names
 from vmtl.cli._support.relatedness import show_structure
@@ -65,6 +66,7 @@ def demo(
     """
     from vmtl.cli._support.files import check_output
 
+    require("report", "The demonstration", "matplotlib", "jinja2", "markupsafe")
     check_output(out)
     check_output(page, out)
     started = time.perf_counter()

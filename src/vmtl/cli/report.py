@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vmtl._utils.missing_extra import require
 from vmtl.cli._support.console import command_line, note, show_json
 from vmtl.cli._support.options import Debug, Json, ModelFile, Positive, Quiet, UnknownTask
 
@@ -54,6 +55,7 @@ def report(
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.loading import load_model, target_name, task_name
 
+    require("report", "The report", "matplotlib", "jinja2", "markupsafe")
     check_output(out, *filter(None, (model, data, train)))
     check_comparison(compare, train)
     fitted = load_model(model, unknown_task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -11,6 +12,9 @@ import numpy as np
 from vmtl._utils.types import Array
 from vmtl.data.duplicates import duplicate_groups
 from vmtl.data.problem import Problem
+
+#: A class number of a document; the longest fit into 64 bits.
+_CLASS_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +38,15 @@ class SplitDocument:
 def read_path_labels(path: str | Path) -> list[tuple[str, int]]:
     """The ``path label`` lines of a file, in order; a path may hold blanks."""
     lines: list[tuple[str, int]] = []
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
+    for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         place, _, label = line.strip().rpartition(" ")
-        if not place or not label.lstrip("-").isdigit():
+        if not place or not _CLASS_NUMBER.fullmatch(label):
             raise ValueError(f"Line {number} of {path} is {line!r}; write a path, a blank and a class number.")
         lines.append((place.strip(), int(label)))
     return lines

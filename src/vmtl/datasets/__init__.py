@@ -1,5 +1,6 @@
 """Loaders: each returns a ``Problem``; those that draw their own rows return its ``Split`` as well."""
 
+from vmtl.data.column_types import set_column_types
 from vmtl.datasets.digits import load_digits_domains, load_rotated_digits
 from vmtl.datasets.images import image_folder, image_lists
 from vmtl.datasets.npz import load_npz, open_features, row_batches, save_npz
@@ -22,4 +23,5 @@ __all__ = [
     "read_table",
     "row_batches",
     "save_npz",
+    "set_column_types",
 ]

@@ -9,8 +9,6 @@ import numpy as np
 from torch import Tensor
 
 from vmtl._utils.json_values import Document
-from vmtl.data.row_order import in_canonical_order
-from vmtl.data.stored.stored_rows import StoredRows
 from vmtl.estimators.base import FitJob, Missing, UnknownTask, check_choice
 from vmtl.estimators.classification import BaseTaskClassifier
 from vmtl.estimators.inputs.target_encoding import ClassWeight
@@ -205,18 +203,13 @@ class MultiTaskRegressor(BaseTaskRegressor):
 
 
 def fit_gp(relatedness: Relatedness, forest: bool, job: FitJob) -> tuple[FittedGP, int]:
-    """Fit the Gaussian process; it is loaded when it is needed.
-
-    Rows in memory are sorted first, so that their order does not matter, and a row of weight 2 is a row twice.
-    """
+    """Fit the Gaussian process; it is loaded when it is needed."""
     from vmtl.gp.fit import fit
-
-    rows = job.rows if isinstance(job.rows, StoredRows) else in_canonical_order(job.rows)
 
     def on_phase(phase: str) -> None:
         job.show(phase, 0)
 
-    fitted = fit(rows, relatedness=relatedness, forest=forest, seed=job.seed, on_phase=on_phase)
+    fitted = fit(job.rows, relatedness=relatedness, forest=forest, seed=job.seed, on_phase=on_phase)
     return fitted, job.seed
 
 

@@ -116,6 +116,6 @@ class RelatednessTables:
 
     def _refuse(self, name: str) -> NoReturn:
         raise AttributeError(
-            f"This fit has no {name} of its tasks; MultiTaskClassifier and MultiTaskRegressor infer it from three "
-            "tasks or more with relatedness='learned'."
+            f"This model has no {name} of its tasks; a fit of MultiTaskClassifier or MultiTaskRegressor infers it from "
+            "three tasks or more with relatedness='learned', and there is none after add_task."
         )

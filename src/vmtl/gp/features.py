@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from torch import Tensor
 from vmtl._utils.tensor_module import TensorModule
 from vmtl.data.rows import Rows
 from vmtl.gp.kernel_search import KernelChoice
-from vmtl.gp.kernels import KERNELS, LEAST_VARIATION, centre, cross_kernels
+from vmtl.gp.kernels import KERNELS, LEAST_VARIATION, SeenRows, centre, cross_kernels, see
 from vmtl.gp.views import TINY, Views
 
 #: Rows among which the kernel is known exactly: of more, this many at random stand for all.
@@ -47,7 +47,8 @@ class KernelFeatures(TensorModule):
         views = Views.learn(x, p, choice.relevance)
         used = choice.shares.nonzero().flatten().tolist()
         coefficient, total = torch.zeros(len(KERNELS), dtype=torch.float64), x.new_zeros(len(x), len(x))
-        for v, kernel in zip(used, cross_kernels(views, x, x, used), strict=True):
+        seen = see(views, x, used)
+        for v, kernel in zip(used, cross_kernels(seen, seen, used), strict=True):
             variation = p @ centre(kernel, p).diagonal()
             if bool(variation > (LEAST_VARIATION * p @ kernel.diagonal()).clamp_min(TINY)):
                 coefficient[v] = choice.shares[v] / variation
@@ -62,14 +63,25 @@ class KernelFeatures(TensorModule):
 
     def __call__(self, x: Tensor) -> Tensor:
         """(n, K) of raw columns x (n, D)."""
-        parts = [self._part(part) for part in x.double().split(PART_ROWS)]
+        parts = [self.few(part) for part in x.double().split(PART_ROWS)]
         return torch.cat(parts) if parts else x.new_zeros(0, self.size, dtype=torch.float64)
 
-    def _part(self, x: Tensor) -> Tensor:
-        used = self.coefficient.nonzero().flatten().tolist()
-        total = x.new_zeros(len(x), len(self.landmarks))
-        for v, kernel in zip(used, cross_kernels(self.views, x, self.landmarks, used), strict=True):
-            total.add_(kernel, alpha=float(self.coefficient[v]))
+    @cached_property
+    def used(self) -> dict[int, float]:
+        """The kernels that count, by number, and their coefficients."""
+        return {v: c for v, c in enumerate(self.coefficient.tolist()) if c}
+
+    @cached_property
+    def seen_landmarks(self) -> dict[str, SeenRows]:
+        """The landmarks under the views of these kernels: every prediction needs them."""
+        return see(self.views, self.landmarks, list(self.used))
+
+    def few(self, x: Tensor) -> Tensor:
+        """The same of rows (n, D) in double precision, all at once."""
+        kernels = cross_kernels(see(self.views, x, list(self.used)), self.seen_landmarks, list(self.used))
+        total = x.new_zeros(x.shape[0], self.landmarks.shape[0])
+        for coefficient, kernel in zip(self.used.values(), kernels, strict=True):
+            total.add_(kernel, alpha=coefficient)
         return total @ self.projection + self.offset
 
     def of(self, rows: Rows) -> Rows:
@@ -79,10 +91,10 @@ class KernelFeatures(TensorModule):
     def kernel_shares(self) -> dict[str, float]:
         """How much each kernel of the mixture counts, by name; the shares sum to 1."""
         p = torch.full((len(self.landmarks),), 1 / len(self.landmarks), dtype=torch.float64)
-        used = self.coefficient.nonzero().flatten().tolist()
         sizes = {}
-        for v, kernel in zip(used, cross_kernels(self.views, self.landmarks, self.landmarks, used), strict=True):
-            sizes[KERNELS[v].name] = float(self.coefficient[v] * (p @ centre(kernel, p).diagonal()))
+        kernels = cross_kernels(self.seen_landmarks, self.seen_landmarks, list(self.used))
+        for (v, coefficient), kernel in zip(self.used.items(), kernels, strict=True):
+            sizes[KERNELS[v].name] = coefficient * float(p @ centre(kernel, p).diagonal())
         return {name: size / sum(sizes.values()) for name, size in sizes.items()}
 
 

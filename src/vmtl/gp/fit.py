@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import torch
 
-from vmtl.data.duplicates import merge_duplicates
+from vmtl.data.row_order import in_canonical_order
 from vmtl.data.rows import Rows
 from vmtl.data.stored.stored_rows import StoredRows
 from vmtl.data.subsampling import subsample_rows
@@ -19,7 +19,7 @@ from vmtl.gp.kernel_search import choose_kernel
 from vmtl.gp.latent_prior import Gram
 from vmtl.gp.likelihoods import likelihood_of
 from vmtl.gp.positions.task_positions import TaskPositions, infer_positions, visit_order
-from vmtl.gp.posterior import solve
+from vmtl.gp.posterior import MAX_GRAM_ROWS, solve
 from vmtl.gp.priors import prior_of
 
 #: Most rows on which hyperparameters are searched, and most rows squared times classes.
@@ -34,7 +34,7 @@ def fit(
     seed: int = 0,
     on_phase: Callable[[str], None] = lambda phase: None,
 ) -> FittedGP:
-    """The posterior of raw rows.
+    """The posterior of raw rows, whose order does not matter; a row of weight 2 is a row twice.
 
     Parameters
     ----------
@@ -49,7 +49,10 @@ def fit(
     on_phase : callable, optional
         Told what is being done.
     """
-    rows = rows if isinstance(rows, StoredRows) else merge_duplicates(rows.cpu())
+    if not isinstance(rows, StoredRows):
+        rows = in_canonical_order(rows.cpu())
+    elif len(rows.task) <= MAX_GRAM_ROWS:
+        rows = in_canonical_order(rows.take(torch.arange(len(rows.task))))
     on_phase("choosing a kernel")
     choice = choose_kernel(rows, seed)
     features = KernelFeatures.learn(rows, choice, seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -138,16 +139,19 @@ class FittedGP:
 
     def probabilities(self, x: Array, task: Array) -> Probabilities:
         """Class probabilities of the rows x (n, D) of the tasks (n,): softmax of the posterior mode."""
-        parts = [self._probabilities(rows, tasks)[0] for rows, tasks in _parts(x, task)]
+        parts = [self._probabilities(rows, tasks).numpy() for rows, tasks in _parts(x, task)]
         return Probabilities(_joined(parts, self.class_mask.shape[1]))
 
     def classes(self, x: Array, task: Array) -> ClassPrediction:
         """Probabilities, and how much of their entropy is left on average over the posterior.
 
-        Logits vary about the mode by q(w); draws of them split the entropy in the ratio of the mean entropy of the draws
-        to the entropy of their mean.
+        Logits vary about the mode by q(w); draws of them split the entropy in the ratio of the mean entropy of the
+        draws to the entropy of their mean.
         """
-        parts = [self._with_entropies(rows, tasks) for rows, tasks in _parts(x, task)]
+        parts = []
+        for rows, tasks in _parts(x, task):
+            mean, variance = self.weights.outputs(self.feature_map(rows), tasks)
+            parts.append([told.numpy() for told in self.with_entropies(mean, variance, rows)])
         p, total, aleatoric = zip(*parts, strict=True) if parts else ([], [], [])
         return ClassPrediction(
             _joined(list(p), self.class_mask.shape[1]), np.concatenate([[], *total]), np.concatenate([[], *aleatoric])
@@ -186,26 +190,26 @@ class FittedGP:
         """Numbers of ``n`` of the rows x (n, D) of the tasks (n,), the one whose label would tell most first."""
         return choose(make_pools(self, x, task, seed), n)
 
-    def _probabilities(self, x: Tensor, task: Tensor) -> tuple[Array, Tensor, Tensor]:
-        """(n, C) probabilities, and mean (n, C) and variance (n,) of the logits."""
-        mean, variance = self.weights.outputs(self.feature_map(x), task)
+    def _probabilities(self, x: Tensor, task: Tensor) -> Tensor:
+        """(n, C)."""
+        mean, _ = self.weights.outputs(self.feature_map(x), task)
         p = mean.softmax(-1)
-        if self.forest is not None:
-            p = self.forest.join(p, self.forest(x))
-        return p.numpy(), mean, variance
+        return p if self.forest is None else self.forest.join(p, self.forest(x))
 
-    def _with_entropies(self, x: Tensor, task: Tensor) -> tuple[Array, Array, Array]:
-        p, mean, variance = self._probabilities(x, task)
-        draws = (mean + variance.sqrt()[:, None] * self._noise_draws[:, None]).softmax(-1)  # (S, n, C)
+    def with_entropies(self, mean: Tensor, variance: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Probabilities (n, C) and both entropies (n,) where logits have these means (n, C) and variances (n,)."""
+        p = mean.softmax(-1)
+        draws = (mean + variance.sqrt()[:, None] * self.draws[:, None]).softmax(-1)  # (S, n, C)
         ratio = entropy(draws).mean(0) / entropy(draws.mean(0)).clamp_min(1e-300)
-        aleatoric = entropy(mean.softmax(-1)) * ratio.clamp_max(1)
+        aleatoric = entropy(p) * ratio.clamp_max(1)
         if self.forest is not None:
-            aleatoric = self.forest.join(aleatoric, entropy(self.forest(x)))
-        total = entropy(torch.from_numpy(p))
-        return p, total.numpy(), torch.minimum(aleatoric, total).numpy()
+            said = self.forest(x)
+            p, aleatoric = self.forest.join(p, said), self.forest.join(aleatoric, entropy(said))
+        total = entropy(p)
+        return p, total, torch.minimum(aleatoric, total)
 
-    @property
-    def _noise_draws(self) -> Tensor:
+    @cached_property
+    def draws(self) -> Tensor:
         """(S, C) antithetic normal draws, the same for all rows."""
         half = torch.randn(DRAWS // 2, self.class_mask.shape[1], generator=torch.Generator().manual_seed(0))
         return antithetic(half.double(), DRAWS)
@@ -267,7 +271,7 @@ SHAPES = {
     "features.views.scale": "V", "weights.mean": "TCL", "weights.deviation": "TL", "weights.information": "TL",
     "weights.hyperparameters": "4", "model.noise": "T", "model.class_mask": "TC", "model.task_rows": "T",
     "known.means": "TcK", "known.counts": "Tc", "known.variance": "T", "known.target_scale": "", "known.points": "TQ",
-    "known.edge": "", "known.isolated": "T", "known.errors": "T2",
+    "known.edge": "", "known.isolated": "T", "known.errors": "T2", "known.is_classification": "",
 }  # fmt: skip
 
 

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
 from vmtl._utils.tensor_module import TensorModule
@@ -141,6 +140,8 @@ def is_forest_useful(rows: Rows) -> bool:
 
 def grow_forest(rows: Rows, seed: int) -> GrownForest:
     """The forest of raw ``rows``, the same in whatever order they come; its share is not known yet."""
+    from sklearn.tree import DecisionTreeClassifier  # a prediction needs none
+
     rows = rows.take(torch.arange(len(rows.y), device=rows.task.device)).cpu()  # those of a folder are read
     order = _order(rows)
     x = np.ascontiguousarray(rows.x.numpy()[order].clip(-LARGEST, LARGEST), dtype=np.float32)

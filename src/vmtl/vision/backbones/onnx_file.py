@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vmtl._utils.missing_extra import require
 from vmtl._utils.types import Array
 from vmtl.vision.backbones.base import Backbone, file_digest
 from vmtl.vision.transform import IMAGENET
@@ -33,10 +34,9 @@ def build(weights: str | Path | None, n_threads: int | None) -> Backbone:
 
 def open_session(path: str | Path, n_threads: int | None) -> InferenceSession:
     """An onnxruntime session on the CPU."""
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise ImportError('ONNX networks need onnxruntime; run pip install "vmtl[vision]".') from error
+    require("images", "A network in an ONNX file", "onnxruntime")
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = n_threads or 0
     try:

@@ -107,13 +107,13 @@ def default_figures(root: Path) -> Iterator[Figure]:
 
 def goal_figures(root: Path) -> Iterator[Figure]:
     """The goals of the defaults."""
-    for table in read_tables((root / "docs" / "defaults.md").read_text(encoding="utf-8")):
+    for table in read_tables((root / "docs" / "linear-models.md").read_text(encoding="utf-8")):
         for row in table.rows:
             if "reached" not in row:
                 break
             (value,) = read_numbers(row["measured"])
             higher = row["goal"].startswith(">")
-            yield Figure("docs/defaults.md", row["what"], "goal", value, higher, reached=row["reached"] == "yes")
+            yield Figure("docs/linear-models.md", row["what"], "goal", value, higher, reached=row["reached"] == "yes")
 
 
 def speed_figures(root: Path) -> Iterator[Figure]:

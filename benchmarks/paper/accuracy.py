@@ -3,7 +3,7 @@
     python -m benchmarks.paper.accuracy --data DIR --out runs/accuracy [--workers 2] [--json FILE] [--smoke]
 
 Runs the jobs of ``accuracy.toml`` that have no record yet; stopped and started again it goes on. ``--show`` runs
-nothing and reads the records there are; ``--write`` puts the tables into docs/linear-models.md and docs/defaults.md.
+nothing and reads the records there are; ``--write`` puts the tables into docs/linear-models.md.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write goals and tables to this file too")
     parser.add_argument("--smoke", action="store_true", help="a few rows and steps of everything")
     parser.add_argument("--show", action="store_true", help="run nothing: tables of the records there are")
-    parser.add_argument(
-        "--write", action="store_true", help="write the tables into docs/linear-models.md and docs/defaults.md"
-    )
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/linear-models.md")
     given = parser.parse_args(arguments)
     place = Place(given.data, given.splits)
     read = [narrow(suite, given.only) for suite in load_suites("accuracy")]
@@ -70,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.write:
         linear = comparison_table(find_settings(suites, records))
         write_block(DOCS / "linear-models.md", "comparison", to_markdown([linear], level=3))
-        write_block(DOCS / "defaults.md", "goals", to_markdown([goal_table(goals)], level=3))
+        write_block(DOCS / "linear-models.md", "goals", to_markdown([goal_table(goals)], level=3))
     return int(failed)
 
 

@@ -91,24 +91,25 @@ def update(rows: Rows, expected: Expectation, noise: float, seed: int) -> Update
     fold = stratified_folds(rows.task, rows.y, N_FOLDS, seed)
     trained = torch.cat([torch.ones(len(z), 1, dtype=torch.bool), fold[:, None] != torch.arange(N_FOLDS)], 1)
     labels = Labels(rows.y, rows.n_classes)
-    latent = before[:, 1:] - before[:, :1] if labels.n_latent == 1 else before
+    latent = before[:, 1:] - before[:, :1] if rows.n_classes == 2 else before
     modes, dual = solve(kernel, labels, weight[:, None] * trained, latent)
-    held_out = both_classes(modes[torch.arange(len(z)), 1 + fold])
+    held_out = both_classes(modes[torch.arange(len(z)), 1 + fold], rows.n_classes)
     log_score = -float(weight @ F.cross_entropy(held_out, rows.y, reduction="none"))
-    weights = expected.mean + expected.variance * (dual_of_classes(dual[:, 0]).T @ z)
+    weights = expected.mean + expected.variance * (dual_of_classes(dual[:, 0], rows.n_classes).T @ z)
     return Update(weights, held_out, log_score)
 
 
 def add_rows(fitted: FittedGP, rows: Rows, task: int, seed: int) -> FittedGP:
     """The model with the raw ``rows`` of one task: more of a known one, or of number T, a new one."""
-    z = fitted.feature_map.of(merge_duplicates(rows))
-    if len(z.y) > MAX_ROWS:
-        z = z.take(subsample_rows(z, MAX_ROWS, seed))
-    z = replace(z, task=torch.zeros_like(z.task), n_tasks=1)
+    rows = merge_duplicates(rows)
+    if len(rows.y) > MAX_ROWS:
+        rows = rows.take(subsample_rows(rows, MAX_ROWS, seed))
+    rows = replace(rows, task=torch.zeros_like(rows.task), n_tasks=1)
+    z, by_forest = fitted.feature_map.of(rows), None if fitted.forest is None else fitted.forest(rows.x)
     noise = fitted.hyperparameters.noise or 1.0
     if task < fitted.n_tasks:
         expected = Expectation.of_known(fitted.weights, task)
-        return _finish(fitted, z, task, expected, update(z, expected, noise, seed), noise)
+        return _finish(fitted, z, task, expected, update(z, expected, noise, seed), noise, by_forest)
     covariance = covariance_of(fitted.structure)
     near, points = place_task(fitted.known, fitted.hyperparameters, z)
     related = Expectation.of_new(fitted.weights, covariance, near)
@@ -131,7 +132,8 @@ def add_rows(fitted: FittedGP, rows: Rows, task: int, seed: int) -> FittedGP:
             errors=torch.cat([fitted.known.errors, torch.zeros(1, 2, dtype=torch.float64)]),
         ),
     )
-    return _finish(longer, z, task, apart if is_isolated else related, alone if is_isolated else joined, noise)
+    expected, found = (apart, alone) if is_isolated else (related, joined)
+    return _finish(longer, z, task, expected, found, noise, by_forest)
 
 
 def _structure(covariance: TaskCovariance, points: Tensor, has_beta: bool) -> TaskStructure:
@@ -150,8 +152,13 @@ def _with_room(weights: WeightPosterior) -> WeightPosterior:
     return WeightPosterior(**tensors)
 
 
-def _finish(fitted: FittedGP, z: Rows, task: int, expected: Expectation, found: Update, noise: float) -> FittedGP:
-    """The model with the updated weights of a task, and what follows from them."""
+def _finish(
+    fitted: FittedGP, z: Rows, task: int, expected: Expectation, found: Update, noise: float, by_forest: Tensor | None
+) -> FittedGP:
+    """The model with the updated weights of a task, and what follows from them.
+
+    ``by_forest`` = what the forest, which has not seen the rows, says of them (n, C).
+    """
     tensors = {name: tensor.clone() for name, tensor in fitted.weights.to_tensors().items()}
     scale = float(fitted.weights.hyperparameters[0])
     (information,) = z.total(Information(found.weights[None], scale, noise))
@@ -165,7 +172,10 @@ def _finish(fitted: FittedGP, z: Rows, task: int, expected: Expectation, found: 
     _, variance = weights.outputs(z.x, torch.full_like(z.task, task))
     noises, errors, weight = fitted.noise.clone(), fitted.known.errors.clone(), z.weight.double()
     if fitted.is_classification:
-        score = 1 - found.held_out.softmax(-1).gather(1, z.y[:, None])[:, 0]
+        p = found.held_out.softmax(-1)
+        if fitted.forest is not None and by_forest is not None:
+            p = fitted.forest.join(p, by_forest)
+        score = 1 - p.gather(1, z.y[:, None])[:, 0]
     else:
         off = z.y.double() - found.held_out[:, 0]
         errors[task] += torch.stack([weight @ off.square(), weight.sum()]) / z.unit

@@ -68,7 +68,8 @@ class SoftmaxLikelihood:
     def evaluate(self, prior: LatentPrior) -> Evaluation:
         """The mode of all rows, and the log likelihood of each row at the modes without its fold."""
         modes, dual = solve(self.gram.kernel(prior), self.labels, self.weight)
-        latent = both_classes(modes.gather(1, self.left_out_of[:, :, None].expand(-1, -1, modes.shape[2])))  # (n, R, C)
+        index = self.left_out_of[:, :, None].expand(-1, -1, modes.shape[2])
+        latent = both_classes(modes.gather(1, index), self.n_classes)  # (n, R, C)
         log_omega, log_prior = self._odds_of_absent_classes(latent)
         log_p = self._log_probabilities(latent, log_omega)
         by_row = self.gram.rows.weight.double() * self._of_labels(log_p)
@@ -77,7 +78,7 @@ class SoftmaxLikelihood:
             by_row=by_row,
             held_out=log_p.exp().mean(1),
             prior=prior,
-            dual=dual_of_classes(dual[:, 0]),
+            dual=dual_of_classes(dual[:, 0], self.n_classes),
         )
 
     def offset_of_absent_classes(self, prior: LatentPrior) -> float:
@@ -151,7 +152,7 @@ class Labels:
 
     def loss(self, f: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
         """sum weight * cross-entropy of latent outputs f (n, S, L), and its slope in f; ``weight`` (n, S)."""
-        if self.n_latent == 1:
+        if self.n_classes == 2:
             margin = self.sign[:, None, None] * f
             loss = (weight[..., None] * F.softplus(-margin)).sum()
             return loss, -(weight * self.sign[:, None])[..., None] * torch.sigmoid(-margin)
@@ -205,7 +206,7 @@ def solve(kernel: Tensor, labels: Labels, weight: Tensor, expected: Tensor | Non
     expected : Tensor of shape (n, L), optional
         f0, the mean of f before any label is seen.
     """
-    kernel = 2 * kernel if labels.n_latent == 1 else kernel
+    kernel = 2 * kernel if labels.n_classes == 2 else kernel
     n, sets = weight.shape
     c = CURVATURE * float(weight.mean())
     root = cholesky(kernel)  # (n, n) L
@@ -226,11 +227,11 @@ def solve(kernel: Tensor, labels: Labels, weight: Tensor, expected: Tensor | Non
     return offset + f.view(n, sets, -1), dual.view(n, sets, -1)
 
 
-def both_classes(latent: Tensor) -> Tensor:
+def both_classes(latent: Tensor, n_classes: int) -> Tensor:
     """(..., C) of latent outputs (..., L): the difference of two classes is half of each."""
-    return torch.cat([-latent / 2, latent / 2], -1) if latent.shape[-1] == 1 else latent
+    return torch.cat([-latent / 2, latent / 2], -1) if n_classes == 2 else latent
 
 
-def dual_of_classes(dual: Tensor) -> Tensor:
+def dual_of_classes(dual: Tensor, n_classes: int) -> Tensor:
     """(n, C) under the kernel K of one class: the difference of two classes is d = 2 K a, so that f_1 = K a."""
-    return torch.cat([-dual, dual], 1) if dual.shape[1] == 1 else dual
+    return torch.cat([-dual, dual], 1) if n_classes == 2 else dual

@@ -45,6 +45,7 @@ cluster.shutdown()
 """
 
 
+@pytest.mark.slow
 def test_two_local_workers(bench: Any, uninterrupted: Any, tmp_path: Path) -> None:
     bench.run(tmp_path, "--engine", "ray", "--workers", "2")
     assert bench.records(tmp_path) == uninterrupted

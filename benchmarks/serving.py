@@ -1,7 +1,7 @@
 """What ``vmtl serve`` withstands: requests of one row from many connections, each answer checked.
 
     vmtl fit train.csv --task hospital --target treatment --out model.vmtl
-    python benchmarks/serving.py model.vmtl new.csv --task hospital --workers 1 2 --connections 1 50 200
+    python -m benchmarks.serving model.vmtl new.csv --task hospital --workers 1 2 --connections 1 50 200
 
 Servers and clients are processes of this machine, which share its cores; a client asks again as soon as it is answered.
 Every run ends after ``--seconds`` or ``--requests``, whichever comes first. ``processor ms`` is what the processes of

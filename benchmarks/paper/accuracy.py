@@ -49,9 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="write goals and tables to this file too")
     parser.add_argument("--smoke", action="store_true", help="a few rows and steps of everything")
     parser.add_argument("--show", action="store_true", help="run nothing: tables of the records there are")
-    parser.add_argument(
-        "--write", action="store_true", help="write the tables into docs/linear-models.md"
-    )
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/linear-models.md")
     given = parser.parse_args(arguments)
     place = Place(given.data, given.splits)
     read = [narrow(suite, given.only) for suite in load_suites("accuracy")]

@@ -159,7 +159,7 @@ def _largest(table: Table, n_tasks: int) -> Table:
 
 
 def _as_in_results(one: Set, split: int) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers of the split that ``vmtl bench`` has with this seed."""
+    """Row numbers of the split that the suites of the paper have with this seed."""
     import vmtl.datasets
     from vmtl.data.splits import random_split
 

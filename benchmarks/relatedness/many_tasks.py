@@ -2,8 +2,8 @@
 
     python -m benchmarks.relatedness.many_tasks [--draws 2] [--write]
 
-Predictions of the default are compared with those of ``relatedness="even"`` on other rows of the same tasks. ``--write``
-puts the table into docs/relatedness.md.
+Predictions of the default are compared with those of ``relatedness="even"`` on other rows of the same tasks.
+``--write`` puts the table into docs/relatedness.md.
 """
 
 from __future__ import annotations

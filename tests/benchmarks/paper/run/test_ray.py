@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import ROOT
 from helpers.processes import PATIENCE, PATIENT_RAY
 
 pytestmark = pytest.mark.system
@@ -44,6 +45,7 @@ cluster.shutdown()
 """
 
 
+@pytest.mark.slow
 def test_two_local_workers(bench: Any, uninterrupted: Any, tmp_path: Path) -> None:
     bench.run(tmp_path, "--engine", "ray", "--workers", "2")
     assert bench.records(tmp_path) == uninterrupted
@@ -53,12 +55,13 @@ def test_two_local_workers(bench: Any, uninterrupted: Any, tmp_path: Path) -> No
 def test_one_of_two_workers_is_killed_during_the_run(bench: Any, uninterrupted: Any, tmp_path: Path) -> None:
     script = tmp_path / "killed.py"
     script.write_text(KILLED)
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         [sys.executable, str(script), str(bench.suite), str(tmp_path / "out")],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
-        env={**os.environ, **PATIENT_RAY},
+        env={**os.environ, **PATIENT_RAY, "PYTHONPATH": path},
     )
     assert done.returncode == 0, done.stderr
     assert "nodes left: 1" in done.stdout

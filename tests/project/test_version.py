@@ -39,13 +39,15 @@ def test_names_of_the_unreleased_changes_exist() -> None:
     """What was added, and the right column of what moved."""
     section = CHANGELOG.split("## [Unreleased]")[1].split("\n## [")[0]
     added = re.findall(r"^- `(vmtl\.[\w.]+)`", section, re.MULTILINE)
-    moved = re.findall(r"^  \| `.*\| `(vmtl[\w.]*)` \|$", section, re.MULTILINE)
+    moved = re.findall(r"^\| .* \| `(vmtl[\w.]*)` \|$", section, re.MULTILINE)
     for name in (*added, *moved):
         resolve(name)
 
 
-def test_every_release_left_its_model_files_and_its_figures() -> None:
+def test_every_release_left_its_figures_and_every_published_one_its_model_files() -> None:
+    """0.1.0 was never published: its model files are not read any more."""
     for release in RELEASES:
-        models = (ROOT / "tests" / "reliability" / f"models-{release}").glob("*.vmtl")
-        assert {file.stem for file in models} == {"classifier", "regressor", "table"}
         assert (ROOT / "benchmarks" / "history" / f"{release}.json").is_file()
+        if release > Version("0.1.0"):
+            models = (ROOT / "tests" / "reliability" / f"models-{release}").glob("*.vmtl")
+            assert {file.stem for file in models} == {"classifier", "regressor", "table"}

@@ -166,7 +166,7 @@ class HyperparameterSearch:
         return best
 
     def _isolate(self, best: Point) -> Point:
-        """Greedily isolate the task that others mislead most, as long as all held-out rows gain more than that costs."""
+        """Isolate the task that others mislead most, as long as held-out rows gain more than that costs."""
         while True:
             alone = self.likelihood.evaluate(self._latent_prior(best.place, ~self.nobody))
             gain = torch.zeros(self.n_tasks, dtype=torch.float64)

@@ -2,10 +2,10 @@
 
     f_t(z) = a + b_t + s w_t . [z; kappa],    a ~ N(0, A^2),  b_t ~ N(0, tau^2),  cov(w_t, w_i) = B_ti I
 
-so that cov(f_t(z), f_i(z')) = A^2 + tau^2 [t = i] + s^2 B_ti (z . z' + kappa^2). The levels a and b_t are apart from the
-slopes: labels with hardly any signal have a small s, and their base rate is not pulled towards even classes for that. The
-constant feature kappa makes up for the centring of the features. Without it, rows that are held out show in where the
-others' mean lies, and a large s looks better on them than it is.
+so that cov(f_t(z), f_i(z')) = A^2 + tau^2 [t = i] + s^2 B_ti (z . z' + kappa^2). The levels a and b_t are apart from
+the slopes: labels with hardly any signal have a small s, and their base rate is not pulled towards even classes for
+that. The constant feature kappa makes up for the centring of the features. Without it, rows that are held out show in
+where the others' mean lies, and a large s looks better on them than it is.
 """
 
 from __future__ import annotations

@@ -130,8 +130,11 @@ class _Search:
         return self.weights(*(value.detach() for value in unknown))
 
     def weights(self, v: Tensor, shared: Tensor, levels: Tensor) -> Tensor:
-        """(T, C, K + 1) of the unknowns: slopes v (R, C, K + 1), that of the constant feature last, the shared level (C,)
-        and the tasks' levels (T, C)."""
+        """(T, C, K + 1) of the unknowns.
+
+        These are the slopes v (R, C, K + 1), the last for the constant feature, the shared level (C,) and the tasks'
+        levels (T, C).
+        """
         prior = self.prior
         slopes = self.twice * prior.scale * prior.covariance.root(self.unit_of_slopes * v)
         level = prior.shared_level * self.unit_of_shared * shared

@@ -118,8 +118,8 @@ def with_intervals(
 ) -> TaskStructure:
     """The structure with positions, beta and 90 % intervals; of thousands of tasks the positions alone.
 
-    A draw is a strength and a decay by their probability, and distances as other rows of the same tasks might have shown
-    them. Few rows make wide intervals about an even map, many rows narrow ones.
+    A draw is a strength and a decay by their probability, and distances as other rows of the same tasks might have
+    shown them. Few rows make wide intervals about an even map, many rows narrow ones.
     """
     structure = replace(structure, positions=positions.points)
     if structure.alpha is None:

@@ -40,8 +40,8 @@ class SoftmaxLikelihood:
     With more than two classes, the cross-entropy of a row runs over the classes that its task has training rows of, so
     that a class that a task lacks is learned from the tasks that have it. In predictions its odds are multiplied by
 
-    - omega <= 1, whether such a class comes up at all, which held-out rows choose. Where each task has classes of its own
-      omega is small; where tasks lack a class by chance, or one class is missing in one task, it stays near 1;
+    - omega <= 1, whether such a class comes up at all, which held-out rows choose. Where each task has classes of its
+      own omega is small; where tasks lack a class by chance, or one class is missing in one task, it stays near 1;
     - exp(delta), which makes up for what other tasks know less well than the task itself. Held-out cells choose it: all
       rows of a class in a task, as they are predicted without them.
 
@@ -192,9 +192,9 @@ def solve(kernel: Tensor, labels: Labels, weight: Tensor, expected: Tensor | Non
 
         a_s = argmin  sum_n weight_ns CE(f_ns, y_n) + 1/2 sum_l a_sl' K a_sl
 
-    By L-BFGS in v, where K a = M v and M M' = (K^-1 + c I)^-1, c about the curvature of the likelihood, so that the number
-    of iterations does not grow with the scale of K. The search begins at f0, not at the mode of a similar kernel: where it
-    ends then depends on the kernel alone.
+    By L-BFGS in v, where K a = M v and M M' = (K^-1 + c I)^-1, c about the curvature of the likelihood, so that the
+    number of iterations does not grow with the scale of K. The search begins at f0, not at the mode of a similar
+    kernel: where it ends then depends on the kernel alone.
 
     With K = L L' and I + c L' L = R R', M = L R^-T.
 

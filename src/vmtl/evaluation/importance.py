@@ -136,7 +136,8 @@ def promising(rows: ReadRows, groups: dict[str, Array], seed: int, done: Done) -
 def column_groups(model: Estimator) -> dict[str, Array]:
     """For every column as the user knows it, the numbers that the model reads of it."""
     if model.preprocessor_ is not None:
-        return model.preprocessor_.outputs_of_columns()
+        groups: dict[str, Array] = model.preprocessor_.outputs_of_columns()
+        return groups
     names = getattr(model, "feature_names_in_", None)
     of_array = [f"x{j}" for j in range(model.n_features_in_)]
     return {str(name): np.array([j]) for j, name in enumerate(of_array if names is None else names)}

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from vmtl import MultiTaskClassifier
+import vmtl
 
 HOST, TOLERANCE = "127.0.0.1", 1e-5
 COLUMNS = ("workers", "connections", "requests/s", "median ms", "p99 ms", "longest ms", "503", "wrong", "processor ms")
@@ -102,7 +102,7 @@ def processor_seconds(parent: int) -> float:
 
 def read_requests(model: Path, table: Path, task: str) -> tuple[list[bytes], np.ndarray]:
     """One HTTP request for each row of a table, and its probabilities."""
-    rows, fitted = pd.read_csv(table), MultiTaskClassifier.load(model)
+    rows, fitted = pd.read_csv(table), vmtl.load(model)
     cells = json.loads(rows.drop(columns=task).to_json(orient="records"))
     bodies = [json.dumps({"rows": [row], "tasks": name}) for row, name in zip(cells, rows[task], strict=True)]
     head = "POST /predict HTTP/1.1\r\nHost: {}\r\nContent-Length: {}\r\n\r\n{}"

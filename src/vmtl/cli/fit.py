@@ -185,7 +185,7 @@ def train(model: MultiTaskEstimator, problem: Problem, checkpoint: Path | None, 
 
     labels, tasks = as_fitted(problem)
     started = time.perf_counter()
-    resumed = {} if checkpoint is None else {"checkpoint": checkpoint}
+    resumed: dict[str, Any] = {} if checkpoint is None else {"checkpoint": checkpoint}
     model.fit(problem.X, labels, tasks=tasks, **resumed)
     if folds is not None:
         model.cross_calibrate(problem.X, labels, tasks=tasks, folds=folds)

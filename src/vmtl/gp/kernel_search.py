@@ -246,11 +246,11 @@ class MixedKernel:
 
     def __call__(self, shares: Tensor, relevance: Tensor | None = None) -> Tensor:
         """The kernel (n, n) of ``shares`` (V,) if columns count by ``relevance`` (D,)."""
-        if relevance is not None:
-            return torch.tensordot(shares.float(), self._all(relevance.float()), 1)
-        if self.alike is None:
+        if relevance is None and self.alike is None:
             self.alike = self._all(None)
-        return torch.tensordot(shares.float(), self.alike, 1)
+        kernels = self.alike if relevance is None else self._all(relevance.float())
+        mixed: Tensor = torch.tensordot(shares.float(), kernels, 1)
+        return mixed
 
     def _all(self, relevance: Tensor | None) -> Tensor:
         """(V, n, n) the centred kernels with mean diagonal 1, or 0 where a kernel is constant."""

@@ -82,7 +82,7 @@ def predictions_of(model: MultiTaskEstimator, problem: Problem, rows: Array) -> 
     total, epistemic = uncertainty["total"].to_numpy(), uncertainty["epistemic"].to_numpy()
     names = problem.task_names
     if problem.class_names is None:
-        mean, std = model.predict(held.X, tasks=tasks, return_std=True)
+        mean, std = model.predict(held.X, tasks=tasks, return_std=True)  # type: ignore[call-arg]
         return Evidence(names, None, held.task, held.y.astype(float), None, mean, std, total, epistemic)
     p = np.zeros((len(rows), problem.n_classes))
     place = {name: number for number, name in enumerate(problem.class_names or ())}

@@ -60,8 +60,6 @@ def read_table(
         return load_npz(file, task=task, target=_target_array(file, task, target), kind=kind, name=name)
     table = read_frame(file)
     X = _feature_columns(file, table, task, target, drop, groups)
-    if not len(X):
-        raise ValueError(f"{file} has no rows; give at least one per task.")
     group = table[groups] if groups else None
     return _problem_of_columns(name or file.stem, X, table[task], table[target], kind, group)
 
@@ -70,6 +68,8 @@ def _feature_columns(
     file: Path, table: pd.DataFrame, task: str, target: str, drop: Sequence[str], groups: str | None
 ) -> pd.DataFrame:
     """The table without the columns that were named, which must be there; task and target must have no gaps."""
+    if not len(table):
+        raise ValueError(f"{file} has no rows; give at least one per task.")
     named = {task: "task", target: "target"} | dict.fromkeys(drop, "drop") | ({groups: "groups"} if groups else {})
     check_columns(file, named, table.columns)
     _check_gaps(file, table, (task, target))

@@ -51,14 +51,13 @@ def render(
     facts, title, warnings : mapping, str, sequence of str
         Where the model comes from (files, versions, seed), the heading, and sentences that stand before all else.
     worth, costs, importance : mapping of str to float, Costs, Importance
-        What left-out training rows cost under four structures, by ``structure_worth_of``; what the two kinds of errors
-        of two classes cost; what every column is worth, by ``column_importance``.
+        Losses of left-out training rows under four structures (``structure_worth_of``), the costs of the two kinds of
+        errors of two classes, and what every column is worth (``column_importance``).
     """
     require("report", "The report", "matplotlib", "jinja2", "markupsafe")
-    gains = gain_section(evidence, others or {})
     sections = [
         score_section(model, evidence, others or {}),
-        gains,
+        gain_section(evidence, others or {}),
         decision_section(evidence, costs),
         relatedness_section(model, control, worth),
         importance_section(importance),
@@ -67,12 +66,12 @@ def render(
         learning_section(model),
         settings_section(model, facts or {}),
     ]
-    cards = _cards(model, evidence, gains, control)
-    return _fill_template(title, _subtitle(model, evidence), warnings, cards, [s for s in sections if s])
+    cards = _cards(model, evidence, sections[1], control)
+    return _fill_template(title, _subtitle(model, evidence), warnings, cards, sections)
 
 
 def _fill_template(
-    title: str, subtitle: str, warnings: Sequence[str], cards: Sequence[Card], sections: Sequence[Section]
+    title: str, subtitle: str, warnings: Sequence[str], cards: Sequence[Card], sections: Sequence[Section | None]
 ) -> str:
     """``page.html`` with its style and script inside."""
     from jinja2 import Environment, StrictUndefined
@@ -84,7 +83,7 @@ def _fill_template(
         subtitle=subtitle,
         warnings=warnings,
         cards=cards,
-        sections=sections,
+        sections=[section for section in sections if section],
         style=Markup(_resource("page.css")),
         script=Markup(_resource("page.js")),
         raw=Markup,

@@ -22,7 +22,7 @@ from claim_verdicts import Finding, Place, deciding, judge, place_of
 from vmtl.bench.run.records import load_records
 from vmtl.bench.run.suite import PaperRow, load_suites
 from vmtl.evaluation.intervals import Interval
-from vmtl.methods import METHODS
+from vmtl.paper.methods import METHODS
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "claims.md"

@@ -26,15 +26,14 @@ from pages import write_block
 from vmtl.bench.run.data import Prepared, prepare
 from vmtl.bench.run.job import Job
 from vmtl.bench.run.measures import spread_of_classifiers
-from vmtl.config.presets import PRESETS
-from vmtl.config.settings import Settings
 from vmtl.data.problem import Problem
 from vmtl.data.rows import Rows
-from vmtl.inference.prediction import Predictor
-from vmtl.inference.strategy import fit
-from vmtl.inference.variational.run import Callbacks
-from vmtl.inference.variational.training import Progress, Trainer
-from vmtl.methods import METHODS
+from vmtl.paper.fit import fit
+from vmtl.paper.methods import METHODS
+from vmtl.paper.presets import PRESETS
+from vmtl.paper.settings import Settings
+from vmtl.paper.training.run import Callbacks
+from vmtl.paper.training.training import Progress, Trainer
 
 HERE = Path(__file__).resolve().parent
 RECORDS, PAGE = HERE / "collapse.jsonl", HERE.parent / "docs" / "presets.md"
@@ -157,9 +156,8 @@ def run(one: Fit, prepared: Prepared) -> dict[str, Any]:
         METHODS[one.method], settings, training_rows(prepared.train), one.seed, callbacks=Callbacks(after_step=[watch])
     )
     seconds = time.process_time() - started
-    predictor = Predictor(fitted.feature_map, fitted.model, settings.predictive, one.seed)
     x = np.asarray(test.X, dtype=np.float32)
-    own, first = (predictor.probabilities(x, task).probabilities.argmax(1) for task in (test.task, 0 * test.task))
+    own, first = (fitted.probabilities(x, task).probabilities.argmax(1) for task in (test.task, 0 * test.task))
     accuracy = [float(np.mean(own[test.task == t] == test.y[test.task == t])) for t in range(test.n_tasks)]
     return {
         "name": one.name,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
 
 from helpers.processes import MARK, end_marked, is_gone, own_name
-from helpers.quick import shorten
-from helpers.report_models import Case, make_case
 from helpers.rounding import VARIABLE, switch_on_if_asked
+
+if TYPE_CHECKING:
+    from helpers.report_models import Case
 
 switch_on_if_asked()
 
@@ -50,38 +52,35 @@ def _no_process_is_left() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def quick_inference() -> Iterator[None]:
-    """The default preset without most of its time; see ``helpers.quick``."""
-    with pytest.MonkeyPatch.context() as patch:
-        shorten(patch)
-        yield
+def quick_inference() -> None:
+    """Nothing: tests run the default as users get it."""
 
 
-@pytest.fixture(scope="module", params=["quick", pytest.param("whole", marks=pytest.mark.slow)])
-def inference(request: pytest.FixtureRequest) -> Iterator[None]:
-    """The same tests with a shortened default preset, and in the long form with the one that users have."""
-    with pytest.MonkeyPatch.context() as patch:
-        if request.param == "quick":
-            shorten(patch)
-        yield
+@pytest.fixture(scope="module")
+def inference() -> None:
+    """The same."""
 
 
 @pytest.fixture(scope="session")
 def class_case() -> Case:
     """A fitted classifier and its predictions, which several tests look at."""
+    from helpers.report_models import make_case
+
     return make_case("class")
 
 
 @pytest.fixture(scope="session")
 def real_case() -> Case:
     """The same of a regressor."""
+    from helpers.report_models import make_case
+
     return make_case("real")
 
 
 @pytest.fixture
 def registry() -> Iterator[None]:
     """The methods that a test registers are gone after it."""
-    from vmtl import methods
+    from vmtl.paper import methods
 
     before = dict(methods._REGISTERED)
     yield

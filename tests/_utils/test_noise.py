@@ -59,3 +59,14 @@ def test_dropout_has_mean_one(dropout: float) -> None:
     assert float(mask.max()) == pytest.approx(1 / (1 - dropout), rel=0.01)
     assert share == pytest.approx(1 - dropout, abs=4 * math.sqrt((1 - dropout) * dropout / mask.numel()) + 2**-15)
     assert kept.double().mean(0).std() == pytest.approx(math.sqrt((1 - dropout) * dropout / 250), rel=0.1, abs=2e-3)
+
+
+def test_numbers_of_a_seed_can_be_drawn_a_second_time() -> None:
+    noise = source(dtype=torch.float32)
+    seeds = noise.seeds(3)
+    assert len(set(seeds)) == 3
+    assert seeds == source().seeds(3)
+    assert noise.seeds(3) != seeds
+    first, again = (noise.with_seed(seeds[1]) for _ in range(2))
+    assert torch.equal(first.keep((4, 5), 0.5), again.keep((4, 5), 0.5))
+    assert first.normal(2, 3).dtype == torch.float32

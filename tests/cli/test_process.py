@@ -92,7 +92,7 @@ def test_ctrl_c_ends_a_fit_with_130_and_leaves_no_model(tables: Path, tmp_path: 
 #: `python -m vmtl` that writes a checkpoint after every step, says where it resumed, and waits after step HOLD_AT.
 OFTEN = """
 import os, runpy, sys, threading
-from vmtl.inference.variational import checkpoints
+from vmtl.paper.training import checkpoints
 Checkpoint, checkpoints.EVERY_SECONDS = checkpoints.Checkpoint, 0.0
 resume, write, hold_at = Checkpoint.resume, Checkpoint.__call__, int(os.environ.get("HOLD_AT", -1))
 def say(self, trainer):

@@ -89,7 +89,7 @@ def test_columns_are_counted_unless_they_are_many(class_case: Case, monkeypatch:
 
 def test_a_control_is_fitted_where_there_is_something_to_explain(class_case: Case) -> None:
     """Two tasks have nobody to prefer."""
-    for case, wanted in ((class_case, True), (make_case("class", ("a", "b"), steps=3), False)):
+    for case, wanted in ((class_case, True), (make_case("class", ("a", "b")), False)):
         others, control = fit_others(case.model, case.evidence, case.train, case.test, ["pooled_linear"], 1, False)
         assert list(others) == ["pooled_linear"]
         assert (control is not None) == wanted

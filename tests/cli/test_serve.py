@@ -1,10 +1,8 @@
-"""``vmtl serve``: where it listens, what it gives to the server, and how it ends. Answers: ``tests/deployment``."""
+"""``vmtl serve``: what it gives to the server. Its processes and answers: ``tests/serving``."""
 
 from __future__ import annotations
 
-import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,73 +10,42 @@ from typing import Any
 import pytest
 
 from helpers.tables import Run
-from vmtl.cli.serve import GRACE, MOST_AT_ONCE, leave, listen
 
-uvicorn = pytest.importorskip("uvicorn")
-pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+pytest.importorskip("starlette")
 
-
-def test_it_listens_where_it_was_told() -> None:
-    with listen("127.0.0.1", 0) as listener:
-        host, port = listener.getsockname()
-        assert host == "127.0.0.1"
-        with socket.create_connection((host, port), timeout=10):
-            pass
-
-
-def test_a_taken_port_and_an_address_of_nobody_are_one_sentence() -> None:
-    with listen("127.0.0.1", 0) as listener:
-        port = listener.getsockname()[1]
-        with pytest.raises(
-            ValueError, match=rf"^Cannot listen at 127\.0\.0\.1, port {port} \(Address already in use\)"
-        ):
-            listen("127.0.0.1", port)
-    with pytest.raises(ValueError, match=r"^Cannot listen at 192\.0\.2\.1, port 0 \(.+\); choose another --host or"):
-        listen("192.0.2.1", 0)  # kept for documents: no machine has it
-
-
-def test_the_signal_to_end_is_a_success() -> None:
-    with pytest.raises(SystemExit) as ended:
-        leave(signal.SIGTERM, None)
-    assert ended.value.code == 0
+from vmtl.serving import Limits, make_app, server
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[SimpleNamespace]:
+def served(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """What a server that never runs was given."""
-    from vmtl.deployment import make_app
+    given = SimpleNamespace()
 
-    given, before = SimpleNamespace(), signal.getsignal(signal.SIGTERM)
+    def remember_server(app: Any, listener: socket.socket, workers: int, say: Any) -> None:
+        given.app, given.address, given.workers = app, listener.getsockname()[:2], workers
+        listener.close()
+        say("It was served.")
 
-    class Server:
-        def __init__(self, config: Any) -> None:
-            given.config = config
+    def remember_app(model: Any, *, limits: Limits) -> Any:
+        given.model, given.limits, given.made = model, limits, make_app(model, limits=limits)
+        return given.made
 
-        def run(self, sockets: list[socket.socket]) -> None:
-            (listener,) = sockets
-            given.address = listener.getsockname()[:2]
-            given.ends_by = signal.getsignal(signal.SIGTERM)
-            listener.close()
-
-    def remembered(model: Any, **limits: int) -> Any:
-        given.model, given.limits, given.app = model, limits, make_app(model, **limits)
-        return given.app
-
-    monkeypatch.setattr("vmtl.deployment.make_app", remembered)
-    monkeypatch.setattr(uvicorn, "Server", Server)
-    yield given
-    signal.signal(signal.SIGTERM, before)
+    monkeypatch.setattr("vmtl.serving.make_app", remember_app, raising=False)
+    monkeypatch.setattr(server, "serve", remember_server)
+    return given
 
 
 def test_the_server_gets_the_model_with_its_limits(run: Run, class_model: Path, served: SimpleNamespace) -> None:
-    done = run("serve", class_model, "--port", "0", "--max-rows", "7", "--max-bytes", "999")
+    limits = ("--max-rows", "7", "--max-bytes", "999", "--max-waiting", "5", "--timeout", "2.5")
+    done = run("serve", class_model, "--port", "0", "--workers", "3", *limits)
     assert done.exit_code == 0, done.output
     assert f"http://127.0.0.1:{served.address[1]}" in done.stderr
-    assert (served.config.limit_concurrency, served.config.timeout_graceful_shutdown) == (MOST_AT_ONCE, GRACE)
-    assert served.ends_by is leave
-    assert served.config.app is served.app
+    assert "It was served." in done.stderr
+    assert served.app is served.made
+    assert served.workers == 3
     assert served.model.tasks_.tolist() == ["north", "south", "west"]
-    assert served.limits == {"max_rows": 7, "max_bytes": 999}
+    assert served.limits == Limits(rows=7, bytes=999, waiting=5, seconds=2.5)
 
 
 def test_an_address_of_version_six_is_written_as_a_browser_takes_it(

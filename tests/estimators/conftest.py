@@ -10,13 +10,15 @@ from helpers.three_tasks import REAL, TASK, UNIT, X, Y, classifier, regressor
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
 
-@pytest.fixture(scope="module")
-def clf(inference: None) -> MultiTaskClassifier:
+@pytest.fixture(scope="package")
+def clf() -> MultiTaskClassifier:
+    """A fitted classifier; ask for no changes to it."""
     return classifier().fit(X, Y, tasks=TASK)
 
 
-@pytest.fixture(scope="module")
-def reg(inference: None) -> MultiTaskRegressor:
+@pytest.fixture(scope="package")
+def reg() -> MultiTaskRegressor:
+    """A fitted regressor; ask for no changes to it."""
     return regressor().fit(REAL.X, UNIT, tasks=TASK)
 
 

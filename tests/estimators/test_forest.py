@@ -16,10 +16,10 @@ from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
 from vmtl.data.rows import Rows
-from vmtl.deployment.prediction_module import PredictionModule
 from vmtl.estimators import model_file
 from vmtl.inference.forest.growing import grow_forest
 from vmtl.inference.forest.share import infer_share
+from vmtl.serving.prediction_module import PredictionModule
 
 RNG = np.random.default_rng(0)
 TASK = np.arange(120) % 3

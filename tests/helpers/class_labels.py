@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from vmtl.model.likelihoods import Categorical
+from vmtl.paper.likelihoods import Categorical
 
 T, N, C = 3, 7, 4
 

@@ -10,8 +10,8 @@ from torch import Tensor
 from helpers.toys import toy
 from vmtl._utils.noise import Noise
 from vmtl.data.rows import Rows
-from vmtl.model.distributions import Gaussian, standard_normal_kl
-from vmtl.model.priors import Context
+from vmtl.paper.distributions import Gaussian, standard_normal_kl
+from vmtl.paper.priors import Context
 
 PROBLEMS = {
     "complete": toy([5, 9, 7], classes=3),

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from helpers.processes import PATIENCE
 
@@ -55,13 +54,10 @@ def run_python(script: str, *arguments: Any, threads: int = 1, **options: Any) -
 
 
 def digest(model: Any) -> str:
-    """One number for all weights, features and history of a fitted model."""
+    """One number for everything that a fitted model keeps; the history's seconds are not part of it."""
     total = hashlib.sha256()
-    for part in (model._fitted.model, model._fitted.feature_map):
-        for name, tensor in sorted(part.state_dict().items()):
-            total.update(name.encode() + tensor.numpy().tobytes())
-    for name in ("nll", "kl_z", "kl_w"):
-        total.update(torch.stack(getattr(model._fitted.history, name)).numpy().tobytes())
+    for name, tensor in sorted(model._fitted.to_tensors().items()):
+        total.update(name.encode() + tensor.contiguous().numpy().tobytes())
     return total.hexdigest()
 
 
@@ -70,14 +66,14 @@ def digest(model: Any) -> str:
 RUN = """
 import sys
 from helpers.reliable import digest, make_toy
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.inference.variational import checkpoints
+from vmtl import VMTLClassifier, VMTLRegressor
+from vmtl.paper.training import checkpoints
 folder, kind, options, seconds = sys.argv[1:5]
 checkpoints.EVERY_SECONDS = float(seconds)
 toy = make_toy()
 def say(progress):
     print(progress.step, flush=True)
-model = {"c": MultiTaskClassifier, "r": MultiTaskRegressor}[kind](**eval(options))
+model = {"c": VMTLClassifier, "r": VMTLRegressor}[kind](**eval(options))
 y = toy.labels if kind == "c" else toy.values
 model.fit(toy.X, y, tasks=toy.tasks, checkpoint=folder or None, callback=say)
 print(digest(model))

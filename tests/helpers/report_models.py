@@ -23,7 +23,7 @@ class Case:
     evidence: Evidence
 
 
-def make_case(kind: str, names: tuple[str, ...] = ("north", "south", "west"), steps: int = 20) -> Case:
+def make_case(kind: str, names: tuple[str, ...] = ("north", "south", "west")) -> Case:
     """Three tasks; the first two alike, the third with its own weights."""
     rng = np.random.default_rng(0)
 
@@ -36,7 +36,7 @@ def make_case(kind: str, names: tuple[str, ...] = ("north", "south", "west"), st
 
     train, test = rows(60), rows(150)
     estimator = MultiTaskRegressor if kind == "real" else MultiTaskClassifier
-    model = estimator(max_steps=steps, random_state=0).fit(train.X, train.y, tasks=train.tasks)
+    model = estimator(random_state=0).fit(train.X, train.y, tasks=train.tasks)
     return Case(model, train, test, gather(model, test.X, test.y, test.tasks))
 
 

@@ -14,7 +14,7 @@ X, Y, TASKS = DATA.X, DATA.y, np.array(["north", "south", "west"])[DATA.task]
 
 
 def small(**options: Any) -> MultiTaskClassifier:
-    return MultiTaskClassifier(**{"max_steps": 2, "latent_dim": 5, "random_state": 0, **options})
+    return MultiTaskClassifier(**{"random_state": 0, **options})
 
 
 def spoiled(value: float, column: int = 3) -> np.ndarray:

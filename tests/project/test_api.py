@@ -15,7 +15,7 @@ import vmtl
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "api.md"
-PACKAGES = ("vmtl", "vmtl.data", "vmtl.datasets", "vmtl.deployment", "vmtl.evaluation", "vmtl.report", "vmtl.vision")
+PACKAGES = ("vmtl", "vmtl.data", "vmtl.datasets", "vmtl.serving", "vmtl.evaluation", "vmtl.report", "vmtl.vision")
 ESTIMATORS = (MultiTaskClassifier, MultiTaskRegressor)
 
 

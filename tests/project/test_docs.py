@@ -18,7 +18,7 @@ from helpers.names import resolve
 from helpers.processes import PATIENCE
 from helpers.quick import shorten
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
-from vmtl.config.settings import Settings
+from vmtl.paper.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -15,7 +15,7 @@ from helpers.processes import PATIENCE
 from helpers.reliable import RUN, Toy, digest, start_python
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.threads import threads
-from vmtl.inference.variational.checkpoints import CheckpointError
+from vmtl.paper.training.checkpoints import CheckpointError
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 

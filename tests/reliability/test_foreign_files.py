@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+import vmtl
 from helpers.model_files import MEGABYTE, put_together, refused, take_apart
 from helpers.reliable import Toy, make_toy
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
@@ -66,7 +67,7 @@ def test_files_that_are_not_ours(good: bytes, toy: Toy, tmp_path: Path) -> None:
     refused(tmp_path / "pipe", match="not a vmtl file")
     refused(Path("/dev/zero"), match="not a vmtl file")
     with pytest.raises(FileNotFoundError):
-        MultiTaskClassifier.load(tmp_path / "none")
+        vmtl.load(tmp_path / "none")
     MultiTaskRegressor(max_steps=2).fit(toy.X, toy.values, tasks=toy.tasks).save(file)
     refused(file, match="holds a MultiTaskRegressor")
 

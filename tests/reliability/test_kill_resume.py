@@ -15,9 +15,9 @@ from helpers.reliable import Toy, digest, make_toy, run_python
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils import tensor_files
 from vmtl._utils.atomic_files import write_atomically
-from vmtl.inference.variational import checkpoints
-from vmtl.inference.variational.checkpoints import Checkpoint, CheckpointError
-from vmtl.inference.variational.training import DivergenceError
+from vmtl.paper.training import checkpoints
+from vmtl.paper.training.checkpoints import Checkpoint, CheckpointError
+from vmtl.paper.training.training import DivergenceError
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
 
@@ -127,14 +127,14 @@ def test_a_read_only_folder_is_an_error(tmp_path: Path) -> None:
 import os, sys
 if len(sys.argv) > 2:
     os.setgid(int(sys.argv[2])); os.setuid(int(sys.argv[2]))
-from vmtl.inference.variational.checkpoints import Checkpoint, CheckpointError
+from vmtl.paper.training.checkpoints import Checkpoint, CheckpointError
 try:
     Checkpoint(sys.argv[1], "run", 0).__enter__()
 except CheckpointError as error:
     print(error)
 """
     # imports need the rights that the run itself gives up
-    script = script.replace("if len", "import vmtl.inference.variational.checkpoints\nif len", 1)
+    script = script.replace("if len", "import vmtl.paper.training.checkpoints\nif len", 1)
     out = run_python(script, folder, *(list(_unprivileged().values())[:1]))
     folder.chmod(0o755)
     assert "Cannot write checkpoints" in out
@@ -180,7 +180,7 @@ def test_two_runs_on_one_folder_are_detected(tmp_path: Path) -> None:
             Checkpoint(tmp_path, "run", 0).__enter__()
         script = """
 import sys
-from vmtl.inference.variational.checkpoints import Checkpoint, CheckpointError
+from vmtl.paper.training.checkpoints import Checkpoint, CheckpointError
 try:
     Checkpoint(sys.argv[1], "run", 0).__enter__()
 except CheckpointError as error:

@@ -74,7 +74,7 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(toy: Toy, tmp_path: Path) ->
 import resource, signal, sys
 from helpers.reliable import make_toy
 from vmtl import MultiTaskClassifier
-from vmtl.inference.variational import checkpoints
+from vmtl.paper.training import checkpoints
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 checkpoints.EVERY_SECONDS = 0.0
 toy = make_toy()

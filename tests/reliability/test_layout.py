@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+import vmtl
 from helpers.reliable import Toy
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.canonical import is_canonical, make_canonical
@@ -34,7 +35,7 @@ def test_every_tensor_has_the_one_layout(method: str, preset: str, kind: Any, to
         toy.X[:30], y[:30], tasks=toy.tasks[:30]
     )
     model.save(tmp_path / "m.vmtl")
-    loaded = kind.load(tmp_path / "m.vmtl")
+    loaded = vmtl.load(tmp_path / "m.vmtl")
     fitted, again = tensors(model), tensors(loaded)
     assert fitted.keys() == again.keys()
     for kept in (fitted, again):

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import vmtl
 from helpers.model_files import MEGABYTE, predictions, put_together, take_apart
-from vmtl import MultiTaskClassifier
 from vmtl._utils.tensor_files import ModelFileError
 
 pytestmark = pytest.mark.usefixtures("quick_inference")
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("quick_inference")
 def reference(good: bytes, tmp_path_factory: pytest.TempPathFactory) -> Any:
     file = tmp_path_factory.mktemp("reference") / "model"
     file.write_bytes(good)
-    return predictions(MultiTaskClassifier.load(file))
+    return predictions(vmtl.load(file))
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def check_bytes(file: Path, good: bytes, reference: Any, mutant: bytes) -> None:
     """A changed file is refused, or the change was one that means nothing (blanks) and the model is the same."""
     file.write_bytes(mutant)
     try:
-        model = MultiTaskClassifier.load(file)
+        model = vmtl.load(file)
     except ModelFileError:
         assert mutant != good
     else:
@@ -95,7 +95,7 @@ def check_document(file: Path, good: bytes, data: st.DataObject) -> None:
             document["table"] = {}
     file.write_bytes(put_together(document["table"], header, document["payload"], body))
     try:
-        model = MultiTaskClassifier.load(file)
+        model = vmtl.load(file)
     except ModelFileError:
         pass
     else:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-
 from helpers.quick import shorten
+
 from helpers.reliable import Toy
 from vmtl import METHODS, MultiTaskClassifier, MultiTaskRegressor
-from vmtl.config.settings import Settings
 from vmtl.datasets import load_digits_domains
-from vmtl.inference.variational.training import DivergenceError
-from vmtl.model.objective import Objective
+from vmtl.paper.objective import Objective
+from vmtl.paper.settings import Settings
+from vmtl.paper.training.training import DivergenceError
 
 LEARNING_RATES = (1e-5, 1e-4, 1e-3, 1e-2)
 SCALES = (1e-3, 1.0, 1e3)

@@ -84,7 +84,7 @@ def test_names_are_shown_as_they_are_and_never_run() -> None:
         "--></style><img src=x onerror=alert(1)>",
         '$x^2$ & "quo\'tes" 病院 \u202e' * 4,
     )
-    case = make_case("class", wild, steps=2)
+    case = make_case("class", wild)
     page = Page(render(case.model, case.evidence, title=wild[0], facts={wild[1]: wild[2]}))
     assert len(page.all("script")) == 1
     assert page.all("img") == []

@@ -40,6 +40,26 @@ def minimise(
     _move(unknown, minimize(evaluate, start, method="L-BFGS-B", jac=True, options=options).x)
 
 
+def minimise_smooth(
+    evaluate: Callable[[Tensor], tuple[float, Tensor]], start: Tensor, *, iterations: int, least_change: float
+) -> Tensor:
+    """L-BFGS of one tensor: where ``evaluate``, which gives a loss and its slope, is least.
+
+    It ends when a step changes the loss by less than ``least_change``.
+    """
+    from scipy.optimize import minimize
+
+    def at(place: Array) -> tuple[float, Array]:
+        value, slope = evaluate(torch.from_numpy(place).view_as(start))
+        return value, slope.reshape(-1).numpy()
+
+    first = np.ascontiguousarray(start.reshape(-1).numpy())
+    unit = max(1.0, abs(at(first)[0]))  # SciPy's tolerance is relative to the loss
+    options = {"maxiter": iterations, "maxcor": 6, "gtol": 1e-9, "ftol": least_change / unit}
+    place = minimize(at, first, method="L-BFGS-B", jac=True, options=options).x
+    return torch.from_numpy(place).view_as(start)
+
+
 @torch.no_grad()
 def _move(unknown: Sequence[Tensor], place: Array) -> None:
     """Set the tensors to the numbers of ``place``, one after the other."""

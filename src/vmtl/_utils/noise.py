@@ -55,6 +55,15 @@ class Noise:
         torch.lt(bits.view(torch.int16)[:size], kept - 2**15, out=mask)
         return mask.mul_(2**16 / kept).view(shape)
 
+    def seeds(self, count: int) -> list[int]:
+        """Seeds for ``with_seed``: of random numbers that have to be drawn a second time."""
+        seeds: list[int] = torch.randint(2**62, (count,), generator=self.generator, device=self.device).tolist()
+        return seeds
+
+    def with_seed(self, seed: int) -> Noise:
+        """Another source of the same kind, which gives the same numbers for the same seed."""
+        return Noise(seed, self.device, self.dtype)
+
     def uniform(self, *shape: int) -> Tensor:
         return torch.rand(shape, generator=self.generator, device=self.device, dtype=self.dtype)
 

@@ -16,8 +16,8 @@ from torch import Tensor
 from vmtl._utils.atomic_files import write_atomically
 from vmtl._utils.json_values import Document
 
-#: 2 since models keep the scores of left-out rows and what is known of their tasks; older files are read as they are.
-FORMAT_VERSION = 2
+#: Files of other versions are not read: before the first release they promise nothing.
+FORMAT_VERSION = 3
 #: Longest header that is written or read, in bytes; a usual one has a few hundred kilobytes.
 MAX_HEADER = 16 * 2**20
 #: Most lists and objects in a header: empty ones are small in a file but not in memory.
@@ -120,6 +120,8 @@ def _read_header(path: Path, table: Document, kind: str) -> Document:
     version = header.get("version")
     if type(version) is not int or version < 1:
         raise ModelFileError(_foreign(path))
+    if version < FORMAT_VERSION:
+        raise ModelFileError(f"{path} was written by an earlier vmtl, whose files are not read any more; fit it again.")
     if version > FORMAT_VERSION:
         raise ModelFileError(
             f"{path} has format version {version}, this vmtl reads up to {FORMAT_VERSION}; upgrade vmtl."

@@ -92,7 +92,7 @@ def run_trials(method: str, steps: int, seed: int, visible: bool) -> list[Trial]
     with progress_bar("Fits", visible=visible) as done:
         done("loading PyTorch and the digits", 0)
         from vmtl.datasets import load_digits_domains, load_rotated_digits
-        from vmtl.methods import METHODS, get_method
+        from vmtl.paper.methods import METHODS, get_method
 
         get_method(method)
         plan = ((load_digits_domains(), 0.05), (load_rotated_digits(), 0.1))

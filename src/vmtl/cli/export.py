@@ -28,7 +28,7 @@ def export(
     from vmtl._utils.progress_bar import progress_bar
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.loading import load_model
-    from vmtl.deployment import describe, export_onnx
+    from vmtl.serving import describe, export_onnx
 
     check_output(onnx, model)
     fitted = load_model(model)

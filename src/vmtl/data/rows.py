@@ -20,7 +20,7 @@ Sums = tuple[Any, ...]
 class Rows:
     """All training rows of T tasks, flat.
 
-    ``x`` holds the fixed features that the encoder reads; ``weight`` the sample weights.
+    ``x`` holds the columns, or features of them; ``weight`` the sample weights.
     """
 
     x: Tensor  # (n, D)

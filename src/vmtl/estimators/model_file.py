@@ -1,60 +1,164 @@
-"""A fitted estimator as JSON and tensors, and back."""
+"""A fitted estimator to a file and back."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from vmtl._utils import tensor_files
 from vmtl._utils.json_values import Document
 from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
-from vmtl.config.settings import Settings
 from vmtl.data.preprocessing import TablePreprocessor
-from vmtl.inference.fitted import from_file
-from vmtl.methods import BUILT_IN, METHODS, UnknownMethodError, get_method, method_id
-from vmtl.model.method import MODEL_CHOICES
+from vmtl.estimators.inputs.target_encoding import ClassEncoder, RealEncoder, TargetEncoder
+from vmtl.results.left_out_scores import LeftOutScores
 
 if TYPE_CHECKING:
-    from vmtl.estimators.base import BaseMultiTask
+    from vmtl.estimators import MultiTaskEstimator
+    from vmtl.estimators.base import BaseTaskEstimator
 
-EstimatorT = TypeVar("EstimatorT", bound="BaseMultiTask")
+#: Where the estimators are, by the names that files have for them.
+MODULES = {
+    "MultiTaskClassifier": "vmtl.estimators.multi_task",
+    "MultiTaskRegressor": "vmtl.estimators.multi_task",
+    "VMTLClassifier": "vmtl.estimators.variational",
+    "VMTLRegressor": "vmtl.estimators.variational",
+}
 #: NumPy's names of truth values, numbers and times.
 NUMBER_TYPE = re.compile(r"[<>|=]?[biufmM]\d{1,2}(\[\w{1,9}\])?")
-#: Random numbers that a model may keep for its predictions.
-MAX_DRAWS = 2**27
+#: What a file that says nonsense may raise.
+NONSENSE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 
-def describe(estimator: BaseMultiTask) -> tuple[dict[str, object], dict[str, Tensor]]:
+def save(estimator: BaseTaskEstimator, path: str | Path, metadata: Mapping[str, object]) -> None:
+    """Write a fitted estimator."""
+    document, tensors = describe(estimator)
+    tensor_files.save(path, "model", {**document, "metadata": metadata}, tensors)
+
+
+def load(path: str | Path) -> MultiTaskEstimator:
+    """The model that ``save`` wrote; predictions are the same to the bit.
+
+    Parameters
+    ----------
+    path : path
+        A model file; nothing in it is ever executed.
+
+    Returns
+    -------
+    estimator
+        A fitted estimator of the class that was saved.
+    """
+    document, tensors = tensor_files.load(path, "model")
+    estimator: MultiTaskEstimator = rebuild(document, tensors, str(path))
+    return estimator
+
+
+def describe(estimator: BaseTaskEstimator) -> tuple[dict[str, object], dict[str, Tensor]]:
     """What a model file holds of a fitted estimator."""
-    parameters = {**estimator.get_params(deep=False), "method": method_id(estimator.method)}
-    payload = {
+    facts = estimator._file_facts()
+    parameters = estimator.get_params(deep=False)
+    if "method" in facts:
+        parameters["method"] = facts["method"]
+    document: dict[str, object] = {
         "estimator": type(estimator).__name__,
         "parameters": _parameters_to_json(parameters),
-        "settings": estimator.settings_.to_json(),
         "tasks": [label_to_json(task) for task in estimator.tasks_],
+        "target": _encoder_to_json(estimator._encoder),
         "n_features_in": int(estimator.n_features_in_),
         "feature_names_in": list(getattr(estimator, "feature_names_in_", [])) or None,
         "seed": estimator.seed_,
-        **estimator._fitted.to_json(),
+        "fitted": estimator._fitted.to_json(),
         "preprocessor": None,
+        **facts,
     }
-    if parameters["method"] not in BUILT_IN:  # another program may know another method by this id
-        payload["method"] = {name: getattr(estimator.method_, name) for name in MODEL_CHOICES}
-    if hasattr(estimator, "classes_"):
-        payload["classes"] = [label_to_json(label) for label in estimator.classes_]
-        payload["classes_dtype"] = _dtype_name(estimator.classes_.dtype)
-    else:
-        payload["y_mean"], payload["y_scale"] = estimator.y_mean_, estimator.y_scale_
-    tensors = estimator._fitted.to_tensors()
+    tensors = {f"fitted.{name}": tensor for name, tensor in estimator._fitted.to_tensors().items()}
+    if estimator._system == "paper" and estimator._fitted.left_out is not None:  # of cross_calibrate
+        tensors |= {f"left_out.{name}": tensor for name, tensor in estimator._fitted.left_out.to_tensors().items()}
     if estimator.preprocessor_ is not None:
-        payload["preprocessor"], arrays = estimator.preprocessor_.state()
-        tensors.update({f"preprocessor.{name}": torch.from_numpy(np.array(a)) for name, a in arrays.items()})
-    return payload, tensors
+        document["preprocessor"], arrays = estimator.preprocessor_.state()
+        tensors |= {f"preprocessor.{name}": torch.from_numpy(np.array(value)) for name, value in arrays.items()}
+    return document, tensors
+
+
+def rebuild(document: Document, tensors: dict[str, Tensor], path: str) -> Any:
+    """The estimator that ``describe`` described."""
+    name = document.get("estimator")
+    if not isinstance(name, str) or name not in MODULES:
+        raise ModelFileError(f"{path} holds no estimator that this vmtl knows; save it again.")
+    try:
+        estimator = _rebuild(getattr(import_module(MODULES[name]), name), document, tensors, path)
+        _try_out(estimator)
+    except ModelFileError:
+        raise
+    except NONSENSE as error:
+        reason = " ".join(str(error).split())[:300]
+        raise ModelFileError(f"{path} does not describe a {name} ({reason}); save it again.") from None
+    return estimator
+
+
+def _rebuild(kind: type[Any], document: Document, tensors: dict[str, Tensor], path: str) -> Any:
+    parameters = dict(document["parameters"])
+    if "device" in parameters:
+        parameters["device"] = "cpu"  # the machine that trained may have had another
+    if isinstance(parameters.get("class_weight"), dict):
+        parameters["class_weight"] = dict(parameters["class_weight"]["pairs"])
+    estimator = kind(**parameters)
+    estimator.seed_, estimator.n_features_in_ = int(document["seed"]), int(document["n_features_in"])
+    if (names := document["feature_names_in"]) is not None:
+        if len(names) != estimator.n_features_in_ or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"there are {estimator.n_features_in_} columns, which need as many names")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator._keep_tasks([label_to_json(task) for task in document["tasks"]])
+    encoder = _encoder_from_json(document["target"])
+    if encoder.is_classification != estimator._is_classifier:
+        raise ValueError("the target is of the other kind")
+    estimator._keep_encoder(encoder)
+    estimator.preprocessor_ = None
+    if document["preprocessor"] is not None:
+        arrays = {name: value.numpy() for name, value in part_of(tensors, "preprocessor").items()}
+        estimator.preprocessor_ = TablePreprocessor.from_state(document["preprocessor"], arrays)
+    estimator._fitted = estimator._load_fitted(document, part_of(tensors, "fitted"), path)
+    if scores := part_of(tensors, "left_out"):
+        left_out = LeftOutScores.from_tensors(scores, len(estimator.tasks_))
+        estimator._fitted = replace(estimator._fitted, left_out=left_out)
+    estimator.metadata_ = dict(document.get("metadata", {}))
+    return estimator
+
+
+def _try_out(estimator: Any) -> None:
+    """Sizes agree with each other, and a row of zeros has features."""
+    estimator._check_parameters()
+    n_tasks, n_classes = len(estimator.tasks_), estimator._encoder.n_classes
+    if tuple(estimator._fitted.class_mask.shape) != (n_tasks, n_classes) or len(set(estimator.tasks_)) < n_tasks:
+        raise ValueError(f"{n_tasks} tasks and {n_classes} classes do not match the weights")
+    n_columns = estimator.n_features_in_
+    estimator._fitted.features(np.zeros((1, n_columns)), np.zeros(1, dtype=np.int64))
+    if estimator.preprocessor_ is not None and len(estimator.preprocessor_.feature_names_out_) != n_columns:
+        raise ValueError(f"{n_columns} columns do not match the table")
+
+
+def part_of(tensors: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with ``name``, without it."""
+    prefix = f"{name}."
+    return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
 
 
 def _parameters_to_json(parameters: Mapping[str, object]) -> dict[str, object]:
@@ -67,79 +171,27 @@ def _parameters_to_json(parameters: Mapping[str, object]) -> dict[str, object]:
     return values
 
 
-def _dtype_name(dtype: np.dtype[Any]) -> str:
-    """The kind of labels; the width of text follows from the labels."""
-    return "U" if dtype.kind == "U" else str(dtype.str)
+def _encoder_to_json(encoder: TargetEncoder) -> dict[str, object]:
+    if isinstance(encoder, RealEncoder):
+        return {"mean": encoder.mean, "scale": encoder.scale}
+    dtype = encoder.classes.dtype
+    weights = encoder.class_weights
+    return {
+        "classes": [label_to_json(label) for label in encoder.classes],
+        "classes_dtype": "U" if dtype.kind == "U" else str(dtype.str),  # the width of text follows from the labels
+        "class_weights": None if weights is None else [float(weight) for weight in weights],
+    }
 
 
-def rebuild(kind: type[EstimatorT], payload: Document, tensors: dict[str, Tensor], path: str) -> EstimatorT:
-    """The estimator of class ``kind`` that ``describe`` described."""
-    _check_method(payload, path)
-    try:
-        estimator: EstimatorT = _rebuild(kind, payload, tensors)
-        _try_out(estimator)
-    except UnknownMethodError as error:
-        name = error.name[:80]
-        raise ModelFileError(
-            f"{path} was fitted by the method {name!r}, which is not registered here; install the package that "
-            f"declares it, or call vmtl.register_method({name!r}, ...) before you load the file."
-        ) from None
-    except (
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        LookupError,
-        MemoryError,
-        RuntimeError,
-        TypeError,
-        ValueError,
-    ) as error:
-        reason = " ".join(str(error).split())[:300]
-        raise ModelFileError(f"{path} does not describe a {kind.__name__} ({reason}); save it again.") from None
-    return estimator
-
-
-def _check_method(payload: Document, path: str) -> None:
-    """A method from outside that has the id of the file's is also declared as the file's was."""
-    parameters, declared = payload.get("parameters"), payload.get("method")
-    name = parameters.get("method") if isinstance(parameters, dict) else None
-    if not isinstance(name, str) or name in BUILT_IN or name not in METHODS or not isinstance(declared, dict):
-        return
-    for choice in MODEL_CHOICES:
-        there, here = declared.get(choice), getattr(METHODS[name], choice)
-        if choice in declared and there != here:
-            raise ModelFileError(
-                f"{path} was fitted by another method {name!r} than the one that is registered here: its {choice} is "
-                f"{repr(there)[:80]}, not {here!r}; register the file's method with "
-                f"vmtl.register_method({name!r}, ..., replace=True) before you load it."
-            )
-
-
-def _rebuild(kind: type[EstimatorT], payload: Document, tensors: dict[str, Tensor]) -> EstimatorT:
-    parameters = {**payload["parameters"], "device": "cpu"}  # the machine that trained may have had another
-    if isinstance(parameters.get("class_weight"), dict):
-        parameters["class_weight"] = dict(parameters["class_weight"]["pairs"])
-    estimator = kind(**parameters)
-    estimator.method_, estimator.settings_ = get_method(estimator.method), Settings.from_json(payload["settings"])
-    estimator.seed_, estimator.n_features_in_ = int(payload["seed"]), int(payload["n_features_in"])
-    if (names := payload["feature_names_in"]) is not None:
-        if len(names) != estimator.n_features_in_ or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"there are {estimator.n_features_in_} columns, which need as many names")
-        estimator.feature_names_in_ = np.array(names, dtype=object)
-    estimator.tasks_ = np.empty(len(payload["tasks"]), dtype=object)
-    estimator.tasks_[:] = [label_to_json(task) for task in payload["tasks"]]
-    if "classes" in payload:
-        estimator.classes_ = _classes(payload["classes"], payload["classes_dtype"])
-    else:
-        estimator.y_mean_, estimator.y_scale_ = float(payload["y_mean"]), float(payload["y_scale"])
-    estimator.preprocessor_ = None
-    if payload["preprocessor"] is not None:
-        prefix = "preprocessor."
-        arrays = {k.removeprefix(prefix): v.numpy() for k, v in tensors.items() if k.startswith(prefix)}
-        estimator.preprocessor_ = TablePreprocessor.from_state(payload["preprocessor"], arrays)
-    estimator._fitted = from_file(estimator.method_, estimator.settings_, "classes" in payload, payload, tensors)
-    estimator.metadata_ = dict(payload.get("metadata", {}))
-    return estimator
+def _encoder_from_json(document: Document) -> TargetEncoder:
+    if "classes" not in document:
+        return RealEncoder(float(document["mean"]), float(document["scale"]))
+    classes, weights = _classes(document["classes"], document["classes_dtype"]), document["class_weights"]
+    if weights is None:
+        return ClassEncoder(classes)
+    if len(weights) != len(classes):
+        raise ValueError(f"{len(weights)} weights for {len(classes)} classes")
+    return ClassEncoder(classes, np.asarray(weights, dtype=np.float64))
 
 
 def _classes(labels: Sequence[object], dtype: str) -> Array:
@@ -147,23 +199,6 @@ def _classes(labels: Sequence[object], dtype: str) -> Array:
     if dtype not in ("U", "|O") and not NUMBER_TYPE.fullmatch(dtype):
         raise ValueError(f"labels of type {dtype!r}")
     return np.asarray(labels, dtype=np.dtype(dtype))
-
-
-def _try_out(estimator: BaseMultiTask) -> None:
-    """Sizes agree with each other, and a row of zeros has a prediction."""
-    estimator._check_parameters()
-    mask, settings = estimator._fitted.model.class_mask, estimator.settings_
-    n_classes = len(estimator.classes_) if hasattr(estimator, "classes_") else 1
-    if tuple(mask.shape) != (len(estimator.tasks_), n_classes) or len(set(estimator.tasks_)) < len(estimator.tasks_):
-        raise ValueError(f"{len(estimator.tasks_)} tasks and {n_classes} classes do not match the weights")
-    stored = estimator._fitted.feature_map.state_dict()
-    if estimator.n_features_in_ != stored["landmarks" if "landmarks" in stored else "mean"].shape[-1]:
-        raise ValueError(f"{estimator.n_features_in_} columns do not match the features")
-    draws = settings.predict_z * (settings.predict_w * n_classes + estimator._fitted.model.encoder.latent_dim)
-    if draws > MAX_DRAWS:
-        raise ValueError(f"{draws} random numbers per prediction")
-    estimator._predictor = estimator._make_predictor(estimator._fitted)
-    estimator._predictor.features(np.zeros((1, estimator.n_features_in_)), np.zeros(1, dtype=np.int64))
 
 
 def label_to_json(value: object) -> str | int | float | bool:

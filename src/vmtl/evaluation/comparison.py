@@ -1,9 +1,9 @@
-"""The same rows learned in other ways: every method of the library and the plain linear models."""
+"""The same rows learned in other ways: what tasks may share, the paper's methods, and the plain linear models."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,14 +14,16 @@ from sklearn.base import clone
 from vmtl._utils.types import Array, MatrixLike
 from vmtl.data.duplicates import row_digests
 from vmtl.data.problem import Problem
-from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.base import BaseTaskEstimator
 from vmtl.evaluation.intervals import LEVEL, Interval, of_mean
 from vmtl.evaluation.references import REFERENCES, fit_reference
 from vmtl.evaluation.scored_predictions import Evidence, gather
-from vmtl.methods import METHODS
+from vmtl.paper.methods import METHODS
 
-#: The methods that learn every task alone, and all rows as one task.
-ALONE, POOLED = "stl", "pooled"
+#: What learns every task alone (``relatedness`` of the default, or a method), and what learns all rows as one task.
+ALONE, POOLED = ("none", "stl"), "pooled"
+#: What ``relatedness`` of the default may be, beside "learned".
+OTHER_RELATEDNESS = ("none", "pooled", "even")
 Verdict = Literal["helped", "hurt", "no clear difference"]
 
 
@@ -46,25 +48,37 @@ class Gain:
     verdict: Verdict
 
 
-def names_to_compare(model: BaseMultiTask, wanted: Sequence[str] | None = None) -> list[str]:
-    """Methods and reference rows to set beside ``model``; every one that exists, if none is named.
+def names_to_compare(model: BaseTaskEstimator, wanted: Sequence[str] | None = None) -> list[str]:
+    """Variants of ``model`` and reference rows to set beside it; every one that exists, if none is named.
+
+    Variants of the default are the other values of ``relatedness``, those of the paper's system are its methods.
 
     Parameters
     ----------
-    model : MultiTaskClassifier or MultiTaskRegressor
+    model : estimator
         A fitted estimator.
     wanted : sequence of str, default=None
         Some names; None is every one that exists.
     """
-    known = [*METHODS, *REFERENCES]
+    known = [*_variants(model), *REFERENCES]
     unknown = [name for name in wanted or () if name not in known]
     if unknown:
-        raise ValueError(f"There is no method {unknown[0]!r} to compare with; choose among {', '.join(known)}.")
-    return [name for name in (wanted or known) if name != model.method]
+        raise ValueError(f"There is nothing called {unknown[0]!r} to compare with; choose among {', '.join(known)}.")
+    own = getattr(model, "method", getattr(model, "relatedness", None))
+    return [name for name in (wanted or known) if name != own]
+
+
+def alone_of(others: Mapping[str, Evidence]) -> Evidence | None:
+    """The predictions of every task learned alone, if they are among ``others``."""
+    return next((others[name] for name in ALONE if name in others), None)
+
+
+def _variants(model: BaseTaskEstimator) -> Sequence[str]:
+    return list(METHODS) if hasattr(model, "method") else OTHER_RELATEDNESS
 
 
 def compare(
-    model: BaseMultiTask,
+    model: BaseTaskEstimator,
     evidence: Evidence,
     train: Labelled,
     test: Labelled,
@@ -75,7 +89,7 @@ def compare(
 
     Parameters
     ----------
-    model : MultiTaskClassifier or MultiTaskRegressor
+    model : estimator
         A fitted estimator.
     evidence : Evidence
         Its predictions on ``test``.
@@ -94,7 +108,8 @@ def compare(
         if name in REFERENCES:
             others[name] = _reference(name, evidence, train_numbers, test_numbers, int(model.seed_) % 2**31)
         else:
-            other = clone(model).set_params(method=name, verbose=0).fit(train.X, train.y, tasks=train.tasks)
+            variant = {"method" if hasattr(model, "method") else "relatedness": name}
+            other = clone(model).set_params(**variant, verbose=0).fit(train.X, train.y, tasks=train.tasks)
             others[name] = replace(gather(other, test.X, test.y, test.tasks), positive=evidence.positive)
         done(name)
     return others
@@ -146,12 +161,12 @@ def _shares(loss: Array, root: bool) -> Array:
     return loss / (2 * math.sqrt(float(loss.mean())) or 1.0) if root else loss
 
 
-def count_repeated(model: BaseMultiTask, evidence: Evidence, train: Labelled, test: Labelled) -> int:
+def count_repeated(model: BaseTaskEstimator, evidence: Evidence, train: Labelled, test: Labelled) -> int:
     """Rows of ``test`` that are also in ``train``: equal features as the model reads them, target and task.
 
     Parameters
     ----------
-    model : MultiTaskClassifier or MultiTaskRegressor
+    model : estimator
         A fitted estimator.
     evidence : Evidence
         Its predictions on ``test``.
@@ -177,7 +192,7 @@ def _reference(name: str, like: Evidence, train: Problem, test: Problem, seed: i
     return replace(predicted, total=unknown, epistemic=unknown, covered=None, extent=None)
 
 
-def _problem(model: BaseMultiTask, like: Evidence, side: Labelled) -> Problem:
+def _problem(model: BaseTaskEstimator, like: Evidence, side: Labelled) -> Problem:
     """Rows as numbers and codes, with the model's encoding of raw columns."""
     X = side.X if model.preprocessor_ is None else model.preprocessor_.transform(side.X)
     place = {name: code for code, name in enumerate(like.tasks)}

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.stats import norm
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
-from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+from vmtl.estimators.base import BaseTaskEstimator
+from vmtl.estimators.classification import BaseTaskClassifier
 from vmtl.estimators.inputs.targets import check_targets, class_numbers
 from vmtl.estimators.inputs.unknown_tasks import RowTasks
 from vmtl.evaluation.intervals import Interval, of_mean
@@ -20,7 +21,7 @@ from vmtl.evaluation.intervals import Interval, of_mean
 if TYPE_CHECKING:
     import pandas as pd
 
-Estimator = MultiTaskClassifier | MultiTaskRegressor
+Estimator = BaseTaskEstimator
 
 #: Rows that are shuffled at most and at least, where there are as many, and numbers that are predicted from in all.
 MOST_ROWS, LEAST_ROWS, MOST_CELLS = 1000, 100, 2e7
@@ -76,7 +77,7 @@ def column_importance(
 
     Parameters
     ----------
-    model : MultiTaskClassifier or MultiTaskRegressor
+    model : estimator
         A fitted estimator.
     X, y, tasks : array-likes of n rows
         Rows that were not in training, their targets if they are known, and their tasks where there are several.
@@ -87,7 +88,7 @@ def column_importance(
     """
     if repeats < 1:
         raise ValueError(f"repeats is {repeats}; shuffle every column at least once.")
-    x, row_tasks = model._prepare(X, tasks)
+    x, row_tasks = model.read_rows(X, tasks=tasks)
     if not len(x):
         raise ValueError("X has no rows; give at least one.")
     target = None if y is None else _encoded(model, y, len(x))
@@ -173,10 +174,7 @@ class ReadRows:
 
     def _predict(self, x: Array, tasks: RowTasks) -> list[Array]:
         """Probabilities (n, C), or mean and deviation (n,) each."""
-        if isinstance(self.model, MultiTaskClassifier):
-            return [self.model._probabilities(x, tasks).astype(np.float64)]
-        mean, aleatoric, epistemic = self.model._values(x, tasks).T
-        return [mean, np.hypot(aleatoric, epistemic)]
+        return self.model.predict_rows(x, tasks)
 
     def _change(self, before: list[Array], after: list[Array], repeats: int) -> Array:
         if self.target is None:
@@ -203,7 +201,7 @@ def _log_likelihood(prediction: list[Array], target: Array) -> Array:
 
 
 def _encoded(model: Estimator, y: VectorLike, n_rows: int) -> Array:
-    target = class_numbers(y, model.classes_) if isinstance(model, MultiTaskClassifier) else check_targets(y)
+    target = class_numbers(y, model.classes_) if isinstance(model, BaseTaskClassifier) else check_targets(y)
     if len(target) != n_rows:
         raise ValueError(f"y has {len(target)} targets but X has {n_rows} rows; give one target per row.")
     return target
@@ -212,4 +210,4 @@ def _encoded(model: Estimator, y: VectorLike, n_rows: int) -> Array:
 def _unit(model: Estimator, labelled: bool) -> str:
     if labelled:
         return "nats per row"
-    return "change of probability" if isinstance(model, MultiTaskClassifier) else "change in the unit of the target"
+    return "change of probability" if isinstance(model, BaseTaskClassifier) else "change in the unit of the target"

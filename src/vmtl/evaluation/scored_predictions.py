@@ -10,10 +10,12 @@ import numpy as np
 
 from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array, MatrixLike, VectorLike
-from vmtl.estimators import MultiTaskClassifier, MultiTaskRegressor
+from vmtl.estimators.base import BaseTaskEstimator
+from vmtl.estimators.classification import BaseTaskClassifier
 from vmtl.estimators.inputs.task_labels import task_values, unique_tasks
 from vmtl.estimators.metrics import class_metrics, real_metrics
 from vmtl.estimators.metrics.real_metrics import COVERAGE
+from vmtl.estimators.regression import BaseTaskRegressor
 from vmtl.evaluation.intervals import Interval, of_root_mean, of_share
 
 
@@ -124,7 +126,7 @@ def perfect_ece(p: Array, repeats: int = 200) -> float:
 
 
 def gather(
-    model: MultiTaskClassifier | MultiTaskRegressor,
+    model: BaseTaskEstimator,
     X: MatrixLike,
     y: Array,
     tasks: VectorLike | None = None,
@@ -134,7 +136,7 @@ def gather(
 
     Parameters
     ----------
-    model : MultiTaskClassifier or MultiTaskRegressor
+    model : estimator
         A fitted estimator.
     X : array-like, sparse matrix or DataFrame of shape (n, D)
         Labelled rows.
@@ -155,12 +157,13 @@ def gather(
         "total": uncertainty["total"].to_numpy(),
         "epistemic": uncertainty["epistemic"].to_numpy(),
     }
-    if isinstance(model, MultiTaskRegressor):
+    if isinstance(model, BaseTaskRegressor):
         return _of_values(model, X, y, tasks, common)
+    assert isinstance(model, BaseTaskClassifier)
     return _of_classes(model, X, y, tasks, positive, common)
 
 
-def _of_values(model: MultiTaskRegressor, X: MatrixLike, y: Array, tasks: Array, common: dict[str, Any]) -> Evidence:
+def _of_values(model: BaseTaskRegressor, X: MatrixLike, y: Array, tasks: Array, common: dict[str, Any]) -> Evidence:
     mean, std = model.predict(X, tasks=tasks, return_std=True)
     targets = np.asarray(y, dtype=float)
     if model.has_left_out_scores(COVERAGE):
@@ -170,7 +173,7 @@ def _of_values(model: MultiTaskRegressor, X: MatrixLike, y: Array, tasks: Array,
 
 
 def _of_classes(
-    model: MultiTaskClassifier, X: MatrixLike, y: Array, tasks: Array, positive: object, common: dict[str, Any]
+    model: BaseTaskClassifier, X: MatrixLike, y: Array, tasks: Array, positive: object, common: dict[str, Any]
 ) -> Evidence:
     p = model.predict_proba(X, tasks=tasks)
     labels = tuple(map(str, model.classes_))

@@ -10,17 +10,14 @@ import torch
 from vmtl.data.duplicates import merge_duplicates
 from vmtl.data.rows import Rows
 from vmtl.data.subsampling import subsample_rows
-from vmtl.estimators.base import BaseMultiTask
+from vmtl.estimators.base import BaseTaskEstimator
 from vmtl.evaluation.comparison import Labelled
-from vmtl.inference.exact.output_prior import OutputPrior
-from vmtl.inference.exact.structure_worth import structure_worth
-from vmtl.inference.structure.mixing_weights import covariance_of
 
 #: Most training rows that are left out, one by one: each of four structures costs their cube.
 LEFT_OUT_ROWS = 320
 
 
-def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float] | None:
+def structure_worth_of(model: BaseTaskEstimator, train: Labelled) -> dict[str, float] | None:
     """Nats per left-out training row with the inferred structure, with even weights, alone and pooled.
 
     At most 320 rows are looked at. None for a fit that inferred no structure: fewer than three tasks, another method or
@@ -28,11 +25,15 @@ def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float
 
     Parameters
     ----------
-    model : MultiTaskClassifier or MultiTaskRegressor
+    model : estimator
         A fitted estimator.
     train : Labelled
         The rows it was fitted to.
     """
+    from vmtl.inference.exact.output_prior import OutputPrior
+    from vmtl.inference.exact.structure_worth import structure_worth
+    from vmtl.inference.structure.mixing_weights import covariance_of
+
     inferred = model.hyperparameters_
     structure, scale, unit, level = inferred.structure, inferred.scale, inferred.unit, inferred.task_level
     covariance = None if structure is None else covariance_of(structure)
@@ -46,12 +47,12 @@ def structure_worth_of(model: BaseMultiTask, train: Labelled) -> dict[str, float
     return {name: loss + unit for name, loss in worth.items()}
 
 
-def _feature_rows(model: BaseMultiTask, train: Labelled) -> Rows:
+def _feature_rows(model: BaseTaskEstimator, train: Labelled) -> Rows:
     """The features, targets and tasks that the exact model saw."""
     is_classification = hasattr(model, "classes_")
     place = {name: code for code, name in enumerate(model.tasks_.tolist())}
     task = torch.tensor([place[name] for name in train.tasks.tolist()])
-    features = torch.as_tensor(model.encode(train.X, tasks=train.tasks)).double()
+    features = torch.as_tensor(model.transform(train.X, tasks=train.tasks)).double()
     if is_classification:
         y = torch.as_tensor(np.searchsorted(model.classes_, train.y))
     else:

@@ -13,7 +13,7 @@ from vmtl.evaluation.decisions import Decision
 from vmtl.evaluation.importance import Importance
 from vmtl.evaluation.intervals import Interval
 from vmtl.evaluation.scored_predictions import Evidence
-from vmtl.methods import METHODS
+from vmtl.paper.methods import METHODS
 from vmtl.report.arrows import Arrow, Control, even_weight
 from vmtl.report.finding import Finding
 from vmtl.report.many_tasks import Crowd

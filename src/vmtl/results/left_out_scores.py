@@ -26,6 +26,12 @@ class LeftOutScores:
         if not (self.score.ndim == 1 and self.score.shape == self.task.shape == self.weight.shape):
             raise ValueError("left-out scores do not have one number per row")
 
+    @classmethod
+    def empty(cls) -> LeftOutScores:
+        """No rows."""
+        nothing = torch.zeros(0, dtype=torch.float64)
+        return cls(nothing, torch.zeros(0, dtype=torch.long), nothing)
+
     def append(self, score: Tensor, task: int, weight: Tensor) -> LeftOutScores:
         """The same with further rows of one task: (m,), (m,)."""
         number = torch.full_like(score, task, dtype=self.task.dtype)

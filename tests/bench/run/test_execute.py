@@ -12,7 +12,7 @@ import pytest
 from vmtl.bench.run.execute import average, execute, rounded
 from vmtl.bench.run.job import Job
 from vmtl.bench.run.records import comparable
-from vmtl.inference.variational.training import DivergenceError
+from vmtl.paper.training.training import DivergenceError
 
 JOB = Job("digits-domains", 5.0, "bmtl", 0, candidates=({"encoder": "linear", "max_steps": 4},), smoke=True)
 

@@ -23,8 +23,8 @@ def model() -> MultiTaskClassifier:
     [
         (TASKS[:-1], "tasks has 23 labels but X has 24 rows; give one label per row"),
         (np.stack([TASKS, TASKS], 1), "one label per row, a 1-d array; got 2 dimensions"),
-        ("north", "one label per row, a 1-d array; got 'north'"),
-        (7, "one label per row, a 1-d array; got 7"),
+        ((name for name in TASKS), "one label per row, a 1-d array; got <generator"),
+        (np.nan, "missing label"),
         ([None, *TASKS[1:]], "missing label; give every row a task"),
         ([np.nan, *TASKS[1:]], "missing label"),
         (pd.Series([pd.NA, *TASKS[1:]]), "missing label"),
@@ -64,5 +64,8 @@ def test_labels_of_tasks_may_be_anything_hashable() -> None:
     assert unique_tasks(task_values(np.array([3, 1, 3]), 3)) == [1, 3]
     assert all(type(value) is int for value in task_values(np.array([3, 1, 3]), 3))
     assert unique_tasks(task_values([1, "b", 1], 3)) == [1, "b"]
+    assert task_values("north", 2).tolist() == ["north", "north"]
+    assert task_values(7, 2).tolist() == [7, 7]
+    assert task_values(("a", "b"), 2).tolist() == ["a", "b"]
     assert task_values(["nan", "x"], 2).tolist() == ["nan", "x"]
     assert encode_tasks(task_values(["z"], 1), ["a"], allow_unknown=True).tolist() == [-1]

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from copy import copy
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from helpers.three_tasks import REAL, TASK, UNIT, X, Y
+from helpers.three_tasks import REAL, TASK, UNIT
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
-from vmtl.estimators.inputs import feature_table, unknown_tasks
+from vmtl.estimators.inputs import feature_table
 from vmtl.evaluation import column_importance
-from vmtl.inference.structure.positions.class_means import PRIOR_ROWS
-
-pytestmark = pytest.mark.usefixtures("quick_inference")
 
 
 def two_groups(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -71,28 +66,6 @@ def test_it_depends_on_the_rows_of_the_call_and_not_on_how_they_are_cut(
     assert np.abs(few.to_numpy() - many.to_numpy()).max() > 0.01
 
 
-def test_what_is_known_of_a_stranger_is_what_its_rows_say(
-    similar: MultiTaskClassifier, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The mean, and the variance of few rows drawn towards that of all tasks, however the rows are cut."""
-    seen, (x, _, _) = [], two_groups(1)
-    true_weights = unknown_tasks.resembling_weights
-
-    def weights(known: Any, structure: Any, new: Any, is_classification: bool) -> Any:
-        seen.append(new)
-        return true_weights(known, structure, new, is_classification)
-
-    monkeypatch.setattr(unknown_tasks, "resembling_weights", weights)
-    monkeypatch.setattr(feature_table, "PART_CELLS", 4)
-    similar.unknown_task_weights(x[:7], tasks=["new"] * 7)
-    z = similar.encode(x[:7], tasks=[0] * 7).astype(np.float64)
-    common = float(similar._fitted.known.classes.without_classes(True).unit())
-    squares = np.square(z - z.mean(0)).sum()
-    np.testing.assert_allclose(seen[0].means[0, 0], z.mean(0), atol=1e-5)
-    assert float(seen[0].counts) == 7
-    assert float(seen[0].variance) == pytest.approx((squares + PRIOR_ROWS * common) / (7 - 1 + PRIOR_ROWS), rel=1e-4)
-
-
 def test_known_tasks_are_predicted_as_ever(similar: MultiTaskClassifier) -> None:
     x, _, task = two_groups(3)
     mixed = similar.predict_proba(x, tasks=np.where(task == 5, 99, task))
@@ -100,11 +73,11 @@ def test_known_tasks_are_predicted_as_ever(similar: MultiTaskClassifier) -> None
     np.testing.assert_allclose(mixed[task != 5], strict.predict_proba(x, tasks=task)[task != 5], atol=1e-4)
 
 
-def test_guarantees_importance_and_encodings_take_it(similar: MultiTaskClassifier) -> None:
+def test_guarantees_importance_and_features_take_it(similar: MultiTaskClassifier) -> None:
     x, y, _ = two_groups(4)
     names = np.full(len(x), "new")
     assert similar.predict_set(x, tasks=names).shape == (150, 2)
-    assert similar.encode(x, tasks=names).shape[0] == 150
+    assert similar.transform(x, tasks=names).shape[0] == 150
     assert column_importance(similar, x, y, names, repeats=1).tasks == ("(unknown)",)
 
 
@@ -118,20 +91,3 @@ def test_weights_are_even_as_the_average_and_unknown_tasks_an_error_else() -> No
     model.set_params(unknown_task="similar")
     mean, std = model.predict(REAL.X[:3], tasks=["east"] * 3, return_std=True)
     assert np.isfinite([mean, std]).all()
-
-
-@pytest.mark.parametrize("options", [{"preset": "paper", "max_steps": 2}, {"method": "bmtl"}, {"mixing": "mean"}])
-def test_every_fit_with_one_representation_knows_whom_a_task_resembles(options: dict[str, object]) -> None:
-    model = MultiTaskClassifier(unknown_task="similar", random_state=0, **options).fit(X, Y, tasks=TASK)
-    weights = model.unknown_task_weights(X[:9], tasks=["east"] * 9)
-    assert weights.to_numpy().sum() == pytest.approx(1)
-
-
-def test_without_one_representation_it_is_refused() -> None:
-    model = MultiTaskClassifier("stl", unknown_task="similar", random_state=0).fit(X, Y, tasks=TASK)
-    with pytest.raises(ValueError, match="unknown_task='similar' compares representations"):
-        model.predict(X[:2], tasks=["east"] * 2)
-    early = MultiTaskClassifier.load(Path(__file__).parents[2] / "reliability" / "models-0.1.0" / "classifier.vmtl")
-    early.set_params(unknown_task="similar")
-    with pytest.raises(ValueError, match="its file is of an earlier version"):
-        early.predict(np.zeros((1, early.n_features_in_)), tasks=["nowhere"])

@@ -11,7 +11,7 @@ from vmtl.bench.run.records import Record
 from vmtl.bench.run.suite import PaperRow, Suite
 from vmtl.evaluation.intervals import Interval, of_mean
 from vmtl.evaluation.references import REFERENCES
-from vmtl.methods import METHODS
+from vmtl.paper.methods import METHODS
 
 LOWER_IS_BETTER = {"rmse", "nmse", "nll", "ece", "brier"}
 

@@ -1,4 +1,4 @@
-"""The fast gradient sign method on input features, through the feature map, the encoder and the classifier."""
+"""The fast gradient sign method on input features, through the encoder and the classifier."""
 
 from __future__ import annotations
 
@@ -8,37 +8,30 @@ from torch.nn import functional as F
 
 from vmtl._utils.types import Array
 from vmtl.data.problem import Problem
-from vmtl.estimators import MultiTaskClassifier
-from vmtl.model.logits import affine
+from vmtl.estimators import VMTLClassifier
+from vmtl.paper.logits import affine
 
 #: Rows whose gradient is computed at once.
 BLOCK = 512
-#: Where a feature is exactly 0 the gradient is taken this many standard deviations beside it: a root has none at 0.
-SMALL = 1e-4
 
 
-def input_gradient(estimator: MultiTaskClassifier, test: Problem) -> Array:
-    """(n, D) gradient of each row's cross-entropy, at the posterior means, with respect to its input features.
-
-    A view of the kernel encoder that is a step function, such as ranks among training values, adds nothing.
-    """
-    fitted = estimator._fitted
-    feature_map, model = fitted.feature_map, fitted.model
+def input_gradient(estimator: VMTLClassifier, test: Problem) -> Array:
+    """(n, D) gradient of each row's cross-entropy, at the posterior means, with respect to its input features."""
+    model = estimator._fitted.model
     dtype = model.task_rows.dtype
     names = {name: t for t, name in enumerate(estimator.tasks_)}
     task = np.array([names[name] for name in test.tasks])
     label = np.searchsorted(estimator.classes_, test.labels)
     gradient = np.zeros((test.n_rows, test.X.shape[1]))
-    mean_w, scale = model.q_w().mean, model.logit_scale
+    mean_w = model.q_w().mean
     inputs = np.asarray(test.X, dtype=np.float64)
-    inputs = np.where(inputs == 0, SMALL * inputs.std(), inputs)
     for t in np.unique(task):
         task_rows = np.flatnonzero(task == t)
         for rows in np.array_split(task_rows, -(-len(task_rows) // BLOCK)):
             x = torch.as_tensor(inputs[rows], dtype=dtype)[None].requires_grad_()
             which = torch.tensor([int(t)])
-            z = model.encoder(feature_map(x, which), which).mean
-            logits = scale * affine(z, mean_w[which])
+            z = model.encoder(x, which).mean
+            logits = affine(z, mean_w[which])
             loss = F.cross_entropy(logits[0], torch.as_tensor(label[rows]), reduction="sum")
             gradient[rows] = torch.autograd.grad(loss, x)[0][0].double().numpy()
     return gradient

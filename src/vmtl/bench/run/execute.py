@@ -24,7 +24,7 @@ from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator, MultiTaskRe
 from vmtl.estimators.metrics.class_metrics import class_scores, per_task
 from vmtl.estimators.metrics.real_metrics import real_scores
 from vmtl.evaluation.references import REFERENCES, fit_reference
-from vmtl.inference.variational.training import DivergenceError
+from vmtl.paper.training.training import DivergenceError
 
 #: Significant digits of the numbers in a record.
 DIGITS = 7

@@ -13,7 +13,7 @@ from vmtl.data.problem import Problem
 from vmtl.data.subsampling import evenly_spaced
 from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator
 from vmtl.estimators.metrics.class_metrics import accuracy
-from vmtl.model.model import Model
+from vmtl.paper.model import Model
 
 #: Noise levels of the attack, in standard deviations of the features.
 LEVELS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3)

@@ -18,7 +18,7 @@ from vmtl.bench.run.job import Job, Options
 from vmtl.bench.run.measures import MEASURES
 from vmtl.bench.run.selection_rules import get_rule
 from vmtl.evaluation.references import REFERENCES
-from vmtl.methods import METHODS, get_method
+from vmtl.paper.methods import METHODS, get_method
 
 #: How a suite's records become a table: see ``vmtl.bench.results.layouts``.
 LAYOUT_NAMES = ("methods", "variants", "runtime", "history", "mixing", "attack")

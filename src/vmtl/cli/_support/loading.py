@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vmtl._utils import tensor_files
 from vmtl._utils.messages import did_you_mean
 from vmtl._utils.types import Array
 from vmtl.cli._support.column_options import DEFAULT_TARGET, DEFAULT_TASK, named_by_options, not_recorded
@@ -21,14 +20,13 @@ from vmtl.data.problem import Problem
 from vmtl.datasets import read_table
 from vmtl.datasets.npz import load_npz
 from vmtl.datasets.table_files import read_frame
-from vmtl.estimators import MultiTaskClassifier, MultiTaskEstimator, MultiTaskRegressor, model_file
+from vmtl.estimators import model_file
+from vmtl.estimators.classification import BaseTaskClassifier
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_KINDS: dict[str, type[MultiTaskEstimator]] = {
-    kind.__name__: kind for kind in (MultiTaskClassifier, MultiTaskRegressor)
-}
+    from vmtl.estimators import MultiTaskEstimator
 
 
 @dataclass(frozen=True)
@@ -44,16 +42,12 @@ def load_model(path: Path, unknown_task: str | None = None) -> MultiTaskEstimato
     """The model in a file, classifier or regressor; ``unknown_task`` takes the place of what it was fitted with."""
     if unknown_task not in (None, "error", "average", "similar"):
         raise ValueError(f"--unknown-task is {unknown_task!r}; choose error, average or similar.")
-    payload, tensors = tensor_files.load(check_model_file(path), "model")
-    kind = _KINDS.get(str(payload.get("estimator")))
-    if kind is None:
-        raise ValueError(f"{path} holds a {payload.get('estimator')}, which vmtl does not know; fit it again.")
-    model: MultiTaskEstimator = model_file.rebuild(kind, payload, tensors, str(path))
+    model = model_file.load(check_model_file(path))
     return model if unknown_task is None else model.set_params(unknown_task=unknown_task)
 
 
 def is_classifier(model: MultiTaskEstimator) -> bool:
-    return isinstance(model, MultiTaskClassifier)
+    return isinstance(model, BaseTaskClassifier)
 
 
 def task_name(model: MultiTaskEstimator, name: str | None = None) -> str:
@@ -91,7 +85,7 @@ def read_labelled(
         raise ValueError(f"{path} has no rows; give at least one.")
     check_features(path, problem.X, model)
     labels = problem.labels
-    if isinstance(model, MultiTaskClassifier):
+    if is_classifier(model):
         known = {str(label): place for place, label in enumerate(model.classes_)}
         strange = sorted({str(label) for label in labels} - set(known))
         if strange:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vmtl.data.rows import Rows
-from vmtl.estimators.inputs.validation import InputValidationMixin
+from vmtl.estimators.inputs.row_reading import read_rows
+from vmtl.estimators.inputs.target_encoding import TargetEncoder
+from vmtl.estimators.inputs.training_rows import make_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,14 +21,15 @@ if TYPE_CHECKING:
 class FolderReader:
     """What a worker needs to read blocks as the estimator would."""
 
-    estimator: InputValidationMixin  # with what it has learned of columns and targets, not fitted
+    estimator: Any  # with what it has learned of the columns, not fitted
     task: str
     target: str
     features: tuple[str, ...]
     places: dict[Hashable, int]  # the number of each task
+    encoder: TargetEncoder
 
     def __call__(self, frame: pd.DataFrame, first: int) -> Rows:
-        x, labels = self.estimator._features(frame[list(self.features)], frame[self.task], reset=False)
+        x, labels = read_rows(self.estimator, frame[list(self.features)], frame[self.task])
         codes = np.array([self.places[label] for label in labels], dtype=np.int64)
-        y, weight, n_classes = self.estimator._encode_more(frame[self.target], np.ones(len(x)))
-        return self.estimator._rows(x, y, codes, weight, len(self.places), n_classes)
+        y, weight = self.encoder.encode(frame[self.target], np.ones(len(x)))
+        return make_rows(x, y, codes, weight, len(self.places), self.encoder)

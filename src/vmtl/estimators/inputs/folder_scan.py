@@ -40,6 +40,11 @@ class Scan:
         """(C,) the classes, sorted."""
         return np.array(sorted(self.classes), dtype=self.label_type)
 
+    @property
+    def counts(self) -> Array:
+        """(C,) rows of each of them."""
+        return np.array([self.classes[label] for label in sorted(self.classes)])
+
 
 @dataclass(frozen=True)
 class ScanOfBlock:

@@ -1,4 +1,4 @@
-"""Targets as users have them: labels that can be classes, or finite numbers."""
+"""Targets as users have them are checked: labels that can be classes, or finite numbers."""
 
 from __future__ import annotations
 

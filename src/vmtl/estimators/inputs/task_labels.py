@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -11,8 +11,13 @@ from vmtl._utils.types import Array, Unchecked
 
 
 def task_values(tasks: Unchecked, n_rows: int) -> Array:
-    """One hashable task label per row, as an object array; in a list, a tuple is one label."""
-    if isinstance(tasks, str) or not hasattr(tasks, "__len__"):
+    """One hashable task label per row, as an object array.
+
+    A single label, such as ``"north"`` or ``3``, is the task of all rows. In a list, a tuple is one label.
+    """
+    if is_single_label(tasks):
+        tasks = [tasks] * n_rows
+    if not hasattr(tasks, "__len__"):
         raise ValueError(f"tasks must be one label per row, a 1-d array; got {tasks!r}.")
     if getattr(tasks, "ndim", 1) != 1:
         raise ValueError(f"tasks must be one label per row, a 1-d array; got {tasks.ndim} dimensions.")
@@ -26,6 +31,11 @@ def task_values(tasks: Unchecked, n_rows: int) -> Array:
         if value is None or (not isinstance(value, str) and str(value) in ("nan", "NaT", "<NA>")):
             raise ValueError("tasks contains a missing label; give every row a task.")
     return values
+
+
+def is_single_label(tasks: Unchecked) -> bool:
+    """Whether ``tasks`` is one label for all rows rather than one label per row."""
+    return isinstance(tasks, str | bytes) or (isinstance(tasks, Hashable) and not isinstance(tasks, Iterable))
 
 
 def check_no_empty_task(tasks: Unchecked) -> None:

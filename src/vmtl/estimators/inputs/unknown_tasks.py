@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import torch
 
 from vmtl._utils.types import Array
-from vmtl.inference.fitted import Fitted
-from vmtl.inference.structure.newcomer import resembling_weights
-from vmtl.inference.structure.positions.class_means import PRIOR_ROWS, ClassMeans
+
+#: Rows of an unknown task that decide which tasks it is similar to; further ones are not looked at.
+MAX_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -34,14 +33,14 @@ class RowTasks:
 
 
 @dataclass(frozen=True)
-class Strangers:
+class UnknownTasks:
     """The unknown tasks of one call, and with whose weights they are predicted."""
 
     names: dict[Hashable, int] | None  # their numbers u; None if all are predicted alike
     weights: Array  # (U, T)
 
     @classmethod
-    def alike(cls, n_tasks: int) -> Strangers:
+    def average(cls, n_tasks: int) -> UnknownTasks:
         """All of them as the average of the known tasks."""
         return cls(None, np.full((1, n_tasks), 1 / n_tasks))
 
@@ -55,38 +54,21 @@ class Strangers:
 
 
 @dataclass
-class Representations:
-    """Sums of the representations of the rows of unknown tasks, part by part."""
+class UnknownRows:
+    """The first rows of every unknown task, collected part by part."""
 
-    sums: dict[Hashable, tuple[int, Array, float]] = field(default_factory=dict)
+    parts: dict[Hashable, list[Array]] = field(default_factory=dict)
 
-    def add(self, labels: Iterable[Hashable], z: Array) -> None:
-        """Count rows (n, K) of the tasks ``labels`` (n,)."""
-        z = z.astype(np.float64)
-        names = np.empty(len(z), dtype=object)
+    def add(self, labels: Iterable[Hashable], x: Array) -> None:
+        """Keep rows (n, D) of the tasks ``labels`` (n,)."""
+        names = np.empty(len(x), dtype=object)
         names[:] = list(labels)
         for name in dict.fromkeys(names):
-            of_task = z[[other == name for other in names]]
-            count, total, square = self.sums.get(name, (0, np.zeros(z.shape[1]), 0.0))
-            self.sums[name] = count + len(of_task), total + of_task.sum(0), square + float((of_task**2).sum())
+            kept = self.parts.setdefault(name, [])
+            free = MAX_ROWS - sum(map(len, kept))
+            kept.append(x[[other == name for other in names]][:free])
 
-    def strangers(self, fitted: Fitted) -> Strangers:
-        """All tasks that were counted, each with the weights of the known tasks that it resembles."""
-        known = fitted.known
-        if known is None:
-            raise ValueError(
-                "unknown_task='similar' compares representations, which this model does not keep, because each of its "
-                "tasks has its own or its file is of an earlier version; set unknown_task='average'."
-            )
-        structure = fitted.hyperparameters.structure
-        is_classification = fitted.model.is_classification
-        common = known.classes.without_classes(is_classification).unit()
-        rows = []
-        for count, total, square in self.sums.values():
-            mean = torch.from_numpy(total / count)
-            within = max(0.0, square - count * float(mean.square().sum()))
-            variance = (within + PRIOR_ROWS * common) / (count - 1 + PRIOR_ROWS)
-            new = ClassMeans(mean[None, None], torch.full((1, 1), float(count), dtype=torch.float64), variance[None])
-            rows.append(resembling_weights(known, structure, new, is_classification).numpy())
-        weights = np.array(rows).reshape(len(rows), fitted.model.n_tasks)
-        return Strangers({name: number for number, name in enumerate(self.sums)}, weights)
+    def similar(self, weights: Callable[[Array], Array]) -> UnknownTasks:
+        """Each of them with the weights of the known tasks that it is similar to: (n, D) to (T,)."""
+        table = np.array([weights(np.concatenate(parts)) for parts in self.parts.values()])
+        return UnknownTasks({name: number for number, name in enumerate(self.parts)}, table)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Tasks or classes that one figure can show; tables have them all.
 MOST_IN_FIGURE = 25
-_SHADES = {ALONE: (WARM, "s", "alone"), POOLED: (GOOD, "D", "pooled")}
+_SHADES = {name: (WARM, "s", "alone") for name in ALONE} | {POOLED: (GOOD, "D", "pooled")}
 _LINEAR = {"per_task_linear": ("^", "per-task linear"), "pooled_linear": ("v", "pooled linear")}
 
 
@@ -50,7 +50,7 @@ def plot_scores(evidence: Evidence, others: Mapping[str, Evidence] | None = None
                 dot = ax.plot(other.score(rows).value, place - 0.18, marker, ms=size, mew=0, color=colour, alpha=0.7)[0]
                 dot.set_label("" if label in labelled else label)
                 labelled.add(label)
-        for offset, name in ((0.2, ALONE), (0.36, POOLED)):
+        for offset, name in (*((0.2, name) for name in ALONE), (0.36, POOLED)):
             if name in others:
                 colour, marker, label = _SHADES[name]
                 _interval(ax, others[name].score(rows), place + offset, colour, marker, label if place == 0 else "")

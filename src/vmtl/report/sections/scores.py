@@ -11,7 +11,7 @@ from scipy.stats import norm
 from vmtl._utils.messages import counted, first_few
 from vmtl.estimators.base import BaseMultiTask
 from vmtl.estimators.metrics.real_metrics import COVERAGE
-from vmtl.evaluation.comparison import ALONE, gains, lead
+from vmtl.evaluation.comparison import alone_of, gains, lead
 from vmtl.evaluation.intervals import LEVEL, of_share
 from vmtl.evaluation.scored_predictions import Evidence
 from vmtl.report.plots import scores as scored
@@ -72,9 +72,10 @@ def _ranking(evidence: Evidence, others: Mapping[str, Evidence]) -> str:
 
 def gain_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section | None:
     """Which tasks the others helped or hurt."""
-    if ALONE not in others:
+    alone = alone_of(others)
+    if alone is None:
         return None
-    of_tasks = gains(evidence, others[ALONE])
+    of_tasks = gains(evidence, alone)
     counts = {v: sum(gain.verdict == v for gain in of_tasks) for v in ("helped", "hurt", "no clear difference")}
     unit = "accuracy points" if evidence.p is not None else "% of the squared error"
     picture = draw(
@@ -91,7 +92,7 @@ def gain_section(evidence: Evidence, others: Mapping[str, Evidence]) -> Section 
         f"Each verdict errs once in 20 times: among {counted(len(of_tasks), 'task')}, {0.05 * len(of_tasks):g} on "
         "average would be called helped or hurt although nothing changed.",
     )
-    sheet = gain_sheet(of_tasks, evidence, others[ALONE])
+    sheet = gain_sheet(of_tasks, evidence, alone)
     return Section("gains", "Who was helped, who was hurt?", words, (picture,), (sheet,))
 
 

@@ -1,1 +1,0 @@
-"""Every number and choice of a fit, as plain data: settings, presets, schedules."""

@@ -1,1 +1,0 @@
-"""What both estimators can do besides fitting and predicting: one ability, one file."""

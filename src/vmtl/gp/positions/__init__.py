@@ -1,0 +1,1 @@
+"""Where the tasks lie by their features."""

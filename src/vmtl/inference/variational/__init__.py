@@ -1,1 +1,0 @@
-"""The paper's way: stochastic gradient steps on the evidence lower bound."""

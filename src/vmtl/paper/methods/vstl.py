@@ -1,0 +1,14 @@
+"""Variational single-task learning: every task alone, Bayesian z and w with priors N(0, I)."""
+
+from vmtl.paper.method import Method
+
+METHOD = Method(
+    name="VSTL",
+    summary="every task alone, Bayesian z and w with N(0, I) priors",
+    reference="the paper's baseline",
+    encoder="per task",
+    q_z="gaussian",
+    q_w="gaussian",
+    prior_z="standard_normal",
+    prior_w="standard_normal",
+)

@@ -1,0 +1,1 @@
+"""Training: stochastic gradient steps on the evidence lower bound, checkpoints and early stopping."""

@@ -81,8 +81,9 @@ test-portable: .venv/.tested
 test-lowest:
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip --disable-pip-version-check install --quiet --constraint constraints-lowest.txt --editable '.[cli,report,tables]' pytest pytest-xdist hypothesis
-	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q -m "not slow and not system" tests/contract \
-		$(addprefix tests/estimators/test_,base.py classifier.py regressor.py sample_weight.py tools_of_users.py)
+	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -q -m "not slow and not system" tests/paper/test_contract.py \
+		$(addprefix tests/estimators/test_,base.py classifier.py contract.py model_file.py regressor.py sample_weight.py \
+		scikit_learn_tools.py)
 
 # What a release consists of: built, checked, listed, and the wheel tried in an empty environment. Nothing is published.
 release-check: .venv/.released

@@ -11,7 +11,7 @@ import pytest
 from run import HERE, TARGETS
 
 pytest.importorskip("pyarrow", reason="Parquet is an extra: pip install vmtl[tables]")
-pytest.importorskip("fastapi", reason="Serving is an extra: pip install vmtl[serve]")
+pytest.importorskip("starlette", reason="Serving is an extra: pip install vmtl[serve]")
 
 #: Mutations of every seed, in the short form and in the long one.
 FEW, MANY = 5, 200

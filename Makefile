@@ -108,34 +108,34 @@ pictures: .venv/.tested
 	$(BIN)/python docs/architecture.py
 	$(BIN)/python docs/report_image.py
 	$(BIN)/python docs/gallery.py
-	$(BIN)/python benchmarks/collapse.py write
+	$(BIN)/python -m benchmarks.paper.collapse write
 
 bench-speed: .venv/.installed
-	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python -m benchmarks.speed
 
 bench-accuracy: .venv/.tested
-	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python -m benchmarks.paper.accuracy
 
-# RESULTS.md, its figures and docs/claims.md from the records in benchmarks/records; VMTL_DATA names the folder of the
+# RESULTS.md, its figures and docs/claims.md from the records in benchmarks/paper/records; VMTL_DATA names the folder of the
 # data. What has no record is computed first: about four hours of processor time for all of it (benchmarks/README.md);
 # every half minute it says how long the rest takes. Killed and started again, it goes on. `results-full` adds the runs of
 # the paper's full length, four more hours; `results-pages` computes nothing.
-RECORDS := --out benchmarks/records
-RUN := $(BIN)/vmtl bench run --workers 2 $(RECORDS)
+RECORDS := --out benchmarks/paper/records
+RUN := $(BIN)/python -m benchmarks.paper run --workers 2 $(RECORDS)
 
 results: .venv/.tested
-	$(RUN) benchmarks/results.toml
+	$(RUN) results
 	$(MAKE) results-pages
 
 results-full: .venv/.tested
-	$(RUN) benchmarks/results.toml benchmarks/full_length.toml
+	$(RUN) results full_length
 	$(MAKE) results-pages
 
 results-pages: .venv/.tested
-	$(BIN)/vmtl bench show benchmarks/results.toml benchmarks/full_length.toml $(RECORDS) --results-md RESULTS.md \
+	$(BIN)/python -m benchmarks.paper show results full_length $(RECORDS) --results-md RESULTS.md \
 		--figures docs/images/results > /dev/null
-	$(BIN)/python benchmarks/peers.py --half test --show --markdown
-	$(BIN)/python benchmarks/claims.py --write
+	$(BIN)/python -m benchmarks.peers --half test --show --markdown
+	$(BIN)/python -m benchmarks.paper.claims --write
 
 clean:
 	rm -rf .venv .venv-lowest build dist site .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

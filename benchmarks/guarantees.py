@@ -1,6 +1,6 @@
 """How often `predict_interval` and `predict_set` hold the target: real sets, a few rows of every task, many splits.
 
-    VMTL_DATA=folder python benchmarks/guarantees.py
+    VMTL_DATA=folder python -m benchmarks.guarantees
 
 prints the table of docs/uncertainty.md. Rows of training and test are drawn anew in every split; a share is the mean
 over tasks, and the interval is that of the mean over splits.

@@ -1,6 +1,6 @@
 """What labels are worth if ``suggest`` chooses the rows, beside the same number chosen at random or by uncertainty.
 
-    python benchmarks/labelling.py --data DIR --seeds 12     # DIR as for the suites; for office-caltech
+    python -m benchmarks.labelling --data DIR --seeds 12     # DIR as for the suites; for office-caltech
 
 Half of the rows are for testing. Of the other half a few at random are labelled and a model is fitted; then a batch of
 labels is added in three ways and the model fitted again: the rows that ``suggest`` names, as many at random, and those

@@ -1,7 +1,7 @@
 """Accuracy and speed of a release as JSON, read from the pages that state them; and two releases compared.
 
-    python benchmarks/release_figures.py record 0.2.0      # pages -> benchmarks/history/0.2.0.json
-    python benchmarks/release_figures.py compare 0.1.0 0.2.0
+    python -m benchmarks.release_figures record 0.2.0      # pages -> benchmarks/history/0.2.0.json
+    python -m benchmarks.release_figures compare 0.1.0 0.2.0
 
 The pages are written from real runs (benchmarks/README.md), so a record holds what was published, no more and no less.
 """
@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks import ROOT
+
 HISTORY = Path(__file__).with_name("history")
 #: A change of a figure without an interval is worth a line from this many percent on.
 PERCENT = 5.0

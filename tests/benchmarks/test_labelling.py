@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelling import WAYS, first_rows, one_seed, shown
+from benchmarks.labelling import WAYS, first_rows, one_seed, shown
 from vmtl.datasets import load_digits_domains
 
 

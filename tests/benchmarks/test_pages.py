@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages import write_block
+from benchmarks.pages import write_block
 
 
 def test_a_block_is_replaced_and_the_rest_stays(tmp_path: Path) -> None:

@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from release_figures import HISTORY, Figure, compare, main, read_numbers, read_pages, read_record, write_record
+from benchmarks.release_figures import (
+    HISTORY,
+    Figure,
+    compare,
+    main,
+    read_numbers,
+    read_pages,
+    read_record,
+    write_record,
+)
 
 RECORDS = sorted(HISTORY.glob("*.json"))
 

@@ -10,7 +10,7 @@ import pytest
 
 import vmtl
 from helpers.tables import Run
-from vmtl import METHODS, MultiTaskClassifier
+from vmtl import METHODS, load
 
 pytestmark = pytest.mark.system
 
@@ -28,7 +28,7 @@ def test_the_demo_as_make_demo_runs_it(run: Run, tmp_path: Path) -> None:
         r"digits_domains, mean accuracy: vmtl [\d.]+ % against [\d.]+ % with every task alone", done.stderr
     )
     assert "vmtl fit train.csv --task COLUMN --target COLUMN" in done.stderr.splitlines()[-3]
-    assert MultiTaskClassifier.load(out).tasks_.tolist() == ["tilt_0", "tilt_20", "tilt_40", "tilt_60"]
+    assert load(out).tasks_.tolist() == ["tilt_0", "tilt_20", "tilt_40", "tilt_60"]
     text = page.read_text(encoding="utf-8")
     for part in ("Where the tasks lie", "Map alpha", "Map beta", "How strongly each task follows", "nats per row"):
         assert part in text

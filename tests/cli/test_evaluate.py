@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 from helpers.tables import FEW, Run
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import load
 
 
 def test_class_scores_per_task(run: Run, tables: Path, class_model: Path) -> None:
     labelled = tables / "class_labelled.csv"
     scores = json.loads(run("evaluate", class_model, labelled, "--json").stdout)["scores"]
     table = pd.read_csv(labelled)
-    expected = MultiTaskClassifier.load(class_model).score_tasks(table.drop(columns="outcome"), table["outcome"])
+    expected = load(class_model).score_tasks(table.drop(columns="outcome"), table["outcome"])
     assert [row["task"] for row in scores] == ["north", "south", "west", "(all rows)"]
     for row in scores[:-1]:
         assert row["accuracy"] == pytest.approx(expected[row["task"]])
@@ -32,7 +32,7 @@ def test_real_scores_per_task(run: Run, tables: Path, real_model: Path) -> None:
     labelled = tables / "real_labelled.csv"
     of_all_rows = json.loads(run("evaluate", real_model, labelled, "--json").stdout)["scores"][-1]
     table = pd.read_csv(labelled)
-    error = MultiTaskRegressor.load(real_model).predict(table.drop(columns="days")) - table["days"]
+    error = load(real_model).predict(table.drop(columns="days")) - table["days"]
     assert of_all_rows["rmse"] == pytest.approx((error**2).mean() ** 0.5, rel=1e-4)
     assert of_all_rows["nmse"] < 1
     assert run("evaluate", real_model, labelled).exit_code == 0
@@ -75,7 +75,7 @@ def test_scores_of_an_event(run: Run, tables: Path, tmp_path: Path) -> None:
     table.loc[:2, "outcome"] = "severe"  # no model tells these events
     table.to_csv(labelled, index=False)
     answer = json.loads(run("evaluate", model, labelled, "--json").stdout)
-    loaded = MultiTaskClassifier.load(model)
+    loaded = load(model)
     for metric in ("auc", "balanced_accuracy", "f1", "brier"):
         expected = loaded.score_tasks(table.drop(columns="outcome"), table["outcome"], metric=metric)
         assert [row[metric] for row in answer["scores"][:-1]] == pytest.approx(expected.tolist())
@@ -103,3 +103,13 @@ def test_costs_are_for_two_classes(run: Run, tables: Path, class_model: Path, re
         assert done.exit_code == 2
         assert "need a model of two classes" in done.stderr
     assert not (tmp_path / "r.html").exists()
+
+
+def test_rows_of_unknown_tasks_can_be_left_out(run: Run, tables: Path, class_model: Path, tmp_path: Path) -> None:
+    labelled = pd.read_csv(tables / "class_labelled.csv")
+    labelled.loc[:3, "site"] = "east"
+    labelled.to_csv(tmp_path / "l.csv", index=False)
+    done = run("evaluate", class_model, tmp_path / "l.csv", "--unknown-task", "skip", "--json")
+    document = json.loads(done.stdout)
+    assert document["scores"][-1]["rows"] == 56
+    assert document["warnings"] == ["Skipped 4 rows of a task that was not in training: 'east'."]

@@ -25,7 +25,7 @@ def test_a_model_of_text_is_refused_without_a_file(run: Run, class_model: Path, 
 
 @pytest.mark.slow
 def test_the_file_says_what_predict_says(run: Run, tables: Path, tmp_path: Path) -> None:
-    arguments = ("--task", "site", "--target", "days", "--drop", "ward", "--method", "vbmtl", "--quiet", *FEW)
+    arguments = ("--task", "site", "--target", "days", "--drop", "ward", "--paper-method", "vbmtl", "--quiet", *FEW)
     fitted = run("fit", tables / "real_train.csv", "--out", tmp_path / "model.vmtl", *arguments)
     assert fitted.exit_code == 0, fitted.output
     done = run("export", tmp_path / "model.vmtl", "--onnx", tmp_path / "model.onnx", "--json")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from helpers.tables import FEW, Run
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import load
 
 
 def test_classes_are_found_and_said(run: Run, tables: Path, tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_classes_are_found_and_said(run: Run, tables: Path, tmp_path: Path) -> N
     assert "4 columns (3 numbers, 1 text)" in done.stderr
     assert "Warning" not in done.stderr
     assert done.stdout == ""
-    assert MultiTaskClassifier.load(out).metadata_["rows"].keys() == {"north", "south", "west"}
+    assert load(out).metadata_["rows"].keys() == {"north", "south", "west"}
 
 
 def test_the_kind_can_be_forced(run: Run, tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_the_kind_can_be_forced(run: Run, tmp_path: Path) -> None:
     assert "so this is classification; if its numbers are amounts rather than names, add --kind regression" in said
     done = run(*arguments, "--kind", "regression")
     assert "so this is regression." in done.stderr
-    MultiTaskRegressor.load(tmp_path / "m.vmtl")
+    load(tmp_path / "m.vmtl")
 
 
 def test_numbered_sites_and_classes_stay_numbers(run: Run, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_numbered_sites_and_classes_stay_numbers(run: Run, tmp_path: Path) -> No
     model, out = tmp_path / "m.vmtl", tmp_path / "p.csv"
     fit = ("fit", tmp_path / "t.csv", "--task", "site", "--target", "y", "--out", model, *FEW, "-q")
     assert run(*fit).exit_code == 0
-    loaded = MultiTaskClassifier.load(model)
+    loaded = load(model)
     assert loaded.classes_.tolist() == [0, 1]
     assert loaded.tasks_.tolist() == [1, 2, 3]
     assert loaded.score(table[["x", "site"]], table["y"]) > 0.8
@@ -57,9 +57,9 @@ def test_numbered_sites_and_classes_stay_numbers(run: Run, tmp_path: Path) -> No
 def test_folds_make_a_promise_for_any_preset(run: Run, tables: Path, tmp_path: Path) -> None:
     out, p = tmp_path / "m.vmtl", tmp_path / "p.csv"
     fit = ("fit", tables / "class_train.csv", "--task", "site", "--target", "outcome", "--out", out, *FEW, "-q")
-    done = run(*fit, "--preset", "paper", "--folds", "2")
+    done = run(*fit, "--paper-method", "vmtl", "--steps", "15", "--folds", "2")
     assert done.exit_code == 0, done.output
-    assert MultiTaskClassifier.load(out).has_left_out_scores()
+    assert load(out).has_left_out_scores()
     assert run("predict", out, tables / "class_train.csv", "--coverage", "0.8", "--out", p).exit_code == 0
     assert pd.read_csv(p)["set"].notna().all()
 
@@ -67,7 +67,18 @@ def test_folds_make_a_promise_for_any_preset(run: Run, tables: Path, tmp_path: P
 def test_options_reach_the_estimator(run: Run, tables: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.vmtl"
     fit = ("fit", tables / "class_train.csv", "--task", "site", "--target", "outcome", "--out", out, *FEW, "-q")
-    chosen = ("--method", "stl", "--set", "encoder=linear", "--set", "latent_dim=4", "--drop", "ward")
+    chosen = (
+        "--paper-method",
+        "stl",
+        "--steps",
+        "15",
+        "--set",
+        "encoder=linear",
+        "--set",
+        "latent_dim=4",
+        "--drop",
+        "ward",
+    )
     assert run(*fit, *chosen).exit_code == 0
     document = json.loads(run("info", out, "--json").stdout)
     assert document["method"] == "stl"
@@ -77,15 +88,18 @@ def test_options_reach_the_estimator(run: Run, tables: Path, tmp_path: Path) -> 
     assert document["columns"] == ["age", "dose", "bmi"]
 
 
-def test_a_checkpointed_run_gives_the_same_model(run: Run, tables: Path, class_model: Path, tmp_path: Path) -> None:
+def test_a_checkpointed_run_gives_the_same_model(run: Run, tables: Path, tmp_path: Path) -> None:
     fit = ("fit", tables / "class_train.csv", "--task", "site", "--target", "outcome", *FEW, "-q")
+    fit += ("--paper-method", "vmtl", "--steps", "15")
+    class_model = tmp_path / "whole.vmtl"
+    assert run(*fit, "--out", class_model).exit_code == 0
     for name in ("first", "again"):
         done = run(*fit, "--checkpoint", tmp_path / "state", "--out", tmp_path / f"{name}.vmtl")
         assert done.exit_code == 0, done.output
     new = pd.read_csv(tables / "new.csv")
-    expected = MultiTaskClassifier.load(class_model).predict_proba(new)
+    expected = load(class_model).predict_proba(new)
     for name in ("first", "again"):
-        np.testing.assert_array_equal(MultiTaskClassifier.load(tmp_path / f"{name}.vmtl").predict_proba(new), expected)
+        np.testing.assert_array_equal(load(tmp_path / f"{name}.vmtl").predict_proba(new), expected)
 
 
 @pytest.mark.parametrize("command", ["fit", "predict"])
@@ -101,3 +115,19 @@ def test_quiet_says_nothing_and_json_says_everything(
     assert (done.exit_code, done.output) == (0, "")
     document = json.loads(run(*arguments, "--json", "--quiet").stdout)
     assert str(out) in document.values()
+
+
+def test_rows_can_be_held_out_and_scored(run: Run, tables: Path, tmp_path: Path) -> None:
+    out = tmp_path / "m.vmtl"
+    fit = ("fit", tables / "class_train.csv", "--task", "site", "--target", "outcome", "--out", out, *FEW)
+    done = run(*fit, "--holdout", "0.2")
+    assert done.exit_code == 0, done.output
+    assert "rows that were held out" in done.stdout
+    assert "95 %" in done.stdout
+    rows = load(out).metadata_["rows"]
+    assert f"fitted to the other {sum(rows.values())} rows" in done.stderr
+    document = json.loads(run(*fit, "--holdout", "0.2", "--json").stdout)
+    held = document["held_out"]["scores"][-1]
+    assert held["rows"] == 90 - sum(rows.values())
+    assert held["low"] <= held["accuracy"] <= held["high"]
+    assert "profile" not in document

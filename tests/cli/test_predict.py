@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.tables import FEW, Run
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import load
 from vmtl.datasets import load_npz, make_task_groups, save_npz
 
 
@@ -26,7 +26,7 @@ def test_class_predictions_have_probabilities_and_uncertainty(
     pd.testing.assert_frame_equal(predicted[new.columns], new)
     np.testing.assert_allclose(predicted[probabilities].sum(axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(predicted["total"], predicted["aleatoric"] + predicted["epistemic"], atol=1e-5)
-    model = MultiTaskClassifier.load(class_model)
+    model = load(class_model)
     assert (predicted["prediction"] == model.predict(new)).all()  # Python finds the task column by itself
     labelled = pd.read_csv(tables / "class_labelled.csv")
     assert (predicted["prediction"] == labelled["outcome"]).mean() > 0.6
@@ -40,7 +40,7 @@ def test_real_predictions_are_in_the_targets_unit(run: Run, tables: Path, real_m
     np.testing.assert_allclose(
         predicted["total"] ** 2, predicted["aleatoric"] ** 2 + predicted["epistemic"] ** 2, rtol=5e-5
     )
-    mean, std = MultiTaskRegressor.load(real_model).predict(pd.read_csv(tables / "new.csv"), return_std=True)
+    mean, std = load(real_model).predict(pd.read_csv(tables / "new.csv"), return_std=True)
     np.testing.assert_allclose(predicted["prediction"], mean, rtol=1e-6, atol=1e-6 * mean.std())
     np.testing.assert_allclose(predicted["total"], std, rtol=1e-5)
 
@@ -95,14 +95,45 @@ def test_intervals_and_sets(run: Run, tables: Path, class_model: Path, real_mode
     out, new = tmp_path / "p.csv", tables / "new.csv"
     assert run("predict", real_model, new, "--out", out, "--coverage", 0.8).exit_code == 0
     predicted, table = pd.read_csv(out), pd.read_csv(new)
-    ends = MultiTaskRegressor.load(real_model).predict_interval(table, coverage=0.8)
+    ends = load(real_model).predict_interval(table, coverage=0.8)
     np.testing.assert_allclose(predicted[["low", "high"]], ends, rtol=1e-5, atol=1e-5)
     assert (predicted["low"] < predicted["prediction"]).all()
     assert run("predict", class_model, new, "--out", out, "--coverage", 0.8).exit_code == 0
     predicted = pd.read_csv(out)
-    sets = MultiTaskClassifier.load(class_model).predict_set(table, coverage=0.8)
+    sets = load(class_model).predict_set(table, coverage=0.8)
     assert [set(cell.split("; ")) for cell in predicted["set"]] == [set(sets.columns[row]) for row in sets.to_numpy()]
     wrong = run("predict", class_model, new, "--out", tmp_path / "q.csv", "--coverage", 90)
     assert wrong.exit_code == 2
     assert "give a number between 0 and 1" in wrong.stderr
     assert not (tmp_path / "q.csv").exists()
+
+
+def test_rows_of_unknown_tasks_can_be_skipped(run: Run, tables: Path, class_model: Path, tmp_path: Path) -> None:
+    new, out = pd.read_csv(tables / "new.csv"), tmp_path / "p.csv"
+    new.loc[[2, 5], "site"] = "east"
+    new.to_csv(tmp_path / "n.csv", index=False)
+    done = run("predict", class_model, tmp_path / "n.csv", "--unknown-task", "skip", "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "Skipped 2 rows of a task that was not in training: 'east'." in done.stderr
+    predicted = pd.read_csv(out)
+    assert np.flatnonzero(predicted["prediction"].isna()).tolist() == [2, 5]
+    assert predicted.drop(index=[2, 5]).notna().loc[:, "prediction":].all(axis=None)
+    new.assign(site="east").to_csv(tmp_path / "n.csv", index=False)
+    done = run("predict", class_model, tmp_path / "n.csv", "--unknown-task", "skip")
+    assert done.exit_code == 2
+    assert "so all would be skipped" in done.stderr
+
+
+def test_columns_may_be_more_and_in_any_order(run: Run, tables: Path, tmp_path: Path) -> None:
+    train = pd.read_csv(tables / "real_train.csv").drop(columns=["ward", "bmi"])
+    train.to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", tmp_path / "t.csv", "--task", "site", "--target", "days", "--out", tmp_path / "m.vmtl", *FEW, "-q")
+    assert run(*fit, "--missing", "error").exit_code == 0
+    rows = pd.read_csv(tables / "new.csv")
+    written = {}
+    for name, table in (("same", rows[["age", "dose", "site"]]), ("mixed", rows[rows.columns[::-1]].assign(more="x"))):
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+        done = run("predict", tmp_path / "m.vmtl", tmp_path / f"{name}.csv", "--out", tmp_path / f"{name}.out.csv")
+        assert done.exit_code == 0, done.output
+        written[name] = pd.read_csv(tmp_path / f"{name}.out.csv")["prediction"]
+    pd.testing.assert_series_equal(written["same"], written["mixed"])

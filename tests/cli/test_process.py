@@ -71,7 +71,19 @@ def interrupted(process: subprocess.Popen[str]) -> str:
 
 
 def test_ctrl_c_ends_a_fit_with_130_and_leaves_no_model(tables: Path, tmp_path: Path) -> None:
-    fit = [*VMTL, "fit", str(tables / "class_train.csv"), "--task", "site", "--target", "outcome", "--steps", "1000000"]
+    fit = [
+        *VMTL,
+        "fit",
+        str(tables / "class_train.csv"),
+        "--task",
+        "site",
+        "--target",
+        "outcome",
+        "--paper-method",
+        "vmtl",
+        "--steps",
+        "1000000",
+    ]
     places = ["--out", str(tmp_path / "m.vmtl"), "--checkpoint", str(tmp_path / "state")]
     with interruptible([*fit, *places]) as process:
         deadline = time.monotonic() + PATIENCE
@@ -109,7 +121,19 @@ runpy.run_module("vmtl", run_name="__main__", alter_sys=True)
 
 def test_a_killed_fit_is_resumed_by_the_same_command(run: Run, tables: Path, tmp_path: Path) -> None:
     """SIGKILL during training; the model of the second call is that of a run that nobody disturbed."""
-    fit = ["fit", str(tables / "class_train.csv"), "--task", "site", "--target", "outcome", "--steps", "60", "--quiet"]
+    fit = [
+        "fit",
+        str(tables / "class_train.csv"),
+        "--task",
+        "site",
+        "--target",
+        "outcome",
+        "--paper-method",
+        "vmtl",
+        "--steps",
+        "60",
+        "--quiet",
+    ]
     places = ["--out", str(tmp_path / "killed.vmtl"), "--checkpoint", str(tmp_path / "state")]
     command = [sys.executable, "-c", OFTEN, *fit, *places]
     checkpoint = tmp_path / "state" / "state.vmtl-checkpoint"

@@ -103,7 +103,7 @@ def test_left_out_scores_of_the_new_task_are_like_those_of_the_others(after: Est
 
 
 def test_the_new_task_is_learned_about_as_in_one_fit(after: Estimator) -> None:
-    """The whole comparison is in benchmarks/new_tasks.py."""
+    """The whole comparison is in benchmarks/relatedness/new_tasks.py."""
     real = is_real(after)
     kind = MultiTaskRegressor if real else MultiTaskClassifier
     refit = kind(random_state=0).fit(GROUPS.problem.X[TRAIN], targets(real)[TRAIN], tasks=NAMES[TRAIN])

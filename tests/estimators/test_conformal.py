@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import t as student
 
 import vmtl
-from guarantees import covered_share
+from benchmarks.guarantees import covered_share
 from helpers.forms import some_in_the_short_form
 from helpers.report_models import Case
 from vmtl import VMTLClassifier, VMTLRegressor

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from benchmarks.paper.run.attack import attacked, input_gradient
 from vmtl import MultiTaskClassifier
 from vmtl._utils.types import Array
-from vmtl.bench.run.attack import attacked, input_gradient
 from vmtl.data.problem import Problem
 from vmtl.data.splits import random_split
 from vmtl.datasets import load_digits_domains, load_rotated_digits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from vmtl.bench.run.engines import Place
+from benchmarks.paper.run.engines import Place
 
 
 def die(arguments: dict[str, object], place: Place) -> None:

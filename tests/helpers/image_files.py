@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vmtl.datasets.image_sets import ImageSet
+from benchmarks.paper.datasets.image_sets import ImageSet
 
 
 def touch(root: Path, *places: str) -> None:

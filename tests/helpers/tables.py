@@ -9,7 +9,7 @@ import pandas as pd
 from typer.testing import Result
 
 Run = Callable[..., Result]
-FEW = ("--steps", "15", "--seed", "3")
+FEW = ("--seed", "3")
 
 
 def make_table(n: int, seed: int) -> pd.DataFrame:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
-from helpers.quick import shorten
 
 from helpers.names import resolve
 from helpers.processes import PATIENCE
+from helpers.quick import shorten
 from vmtl import METHODS, PRESETS, MultiTaskClassifier, MultiTaskRegressor
 from vmtl.paper.settings import Settings
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vmtl.datasets import load_npz, load_office_caltech, save_npz
+from vmtl.datasets import image_folder, load_npz, save_npz
 from vmtl.vision import Backbone, BrokenImageError, Transform, extract_features, load_backbone
 
 
@@ -107,7 +107,7 @@ def test_the_progress_bar_shows_rate_and_time_left(
 
 def test_office_caltech_vectors_are_reproduced(real_data: Path, tmp_path: Path) -> None:
     stored = load_npz(real_data / "data" / "office_caltech_effnetlite0.npz")
-    images = load_office_caltech(real_data / "data" / "office_caltech_images", allow_incomplete=True)
+    images = image_folder(real_data / "data" / "office_caltech_images")
     done = extract_features(images, load_backbone("efficientnet_lite0", n_threads=1), cache=tmp_path)
     assert stored.paths is not None
     assert done.problem.paths is not None

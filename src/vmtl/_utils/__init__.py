@@ -1,1 +1,1 @@
-"""What every room may use: files, shapes, randomness, threads, messages."""
+"""What every package may use: files, shapes, randomness, threads, messages."""

@@ -9,7 +9,8 @@ import typer
 from vmtl.cli._support.errors import GuardedGroup
 from vmtl.cli._support.options import Debug
 from vmtl.cli.add import add
-from vmtl.cli.bench import app as bench
+from vmtl.cli.check import check
+from vmtl.cli.cross_validate import cross_validate
 from vmtl.cli.demo import demo
 from vmtl.cli.evaluate import evaluate
 from vmtl.cli.export import export
@@ -51,6 +52,8 @@ def main(
 
     A table with one column that says which task a row belongs to, and one to predict:
 
+    **vmtl check** train.csv --task site --target outcome
+
     **vmtl fit** train.csv --task site --target outcome --out model.vmtl
 
     **vmtl predict** model.vmtl new.csv --out predictions.csv
@@ -59,6 +62,6 @@ def main(
     """
 
 
-for _command in (demo, fit, predict, evaluate, report, suggest, add, export, serve, features, methods, info):
+_FITTING, _FITTED = (demo, check, fit, cross_validate), (predict, evaluate, report, suggest, add, export, serve)
+for _command in (*_FITTING, *_FITTED, features, methods, info):
     app.command(no_args_is_help=_command not in (demo, methods))(_command)
-app.add_typer(bench, name="bench")

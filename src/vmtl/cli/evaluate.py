@@ -6,28 +6,23 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vmtl.cli._support.console import note, printable, show_json, show_table
-from vmtl.cli._support.options import Debug, Json, LabelledTable, ModelFile, Positive, UnknownTask
-from vmtl.cli._support.relatedness import cut_name
+from vmtl.cli._support.console import note, printable, show_json
+from vmtl.cli._support.options import (
+    Debug,
+    Encoding,
+    Json,
+    LabelledTable,
+    ModelFile,
+    Positive,
+    Sheet,
+    UnknownOrSkip,
+)
+from vmtl.cli._support.scores import score_rows, show_scores
 
 if TYPE_CHECKING:
-    from vmtl.evaluation import Evidence
-
-#: The name of the last line; those of tasks are at most as long.
-MEAN = "(mean of tasks)"
-#: Scores whose names would be wider than their numbers.
-SHORT_NAMES = {
-    "auc": "AUC",
-    "balanced_accuracy": "balanced",
-    "f1": "F1",
-    "ece_perfect": "if perfect",
-    "entropy_ratio": "entropy ratio",
-    "r2": "R2",
-    "coverage": "in 90 % by std",
-    "covered": "in 90 %",
-    "set_size": "set size",
-    "interval_width": "width",
-}
+    from vmtl._utils.types import Array
+    from vmtl.data.problem import Problem
+    from vmtl.estimators import MultiTaskEstimator
 
 
 def evaluate(
@@ -36,7 +31,9 @@ def evaluate(
     task: Annotated[str | None, typer.Option(help="The task column, if it has another name than in training.")] = None,
     target: Annotated[str | None, typer.Option(help="The target column, if it has another name.")] = None,
     positive: Positive = None,
-    unknown_task: UnknownTask = None,
+    unknown_task: UnknownOrSkip = None,
+    encoding: Encoding = None,
+    sheet: Sheet = None,
     json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -52,13 +49,13 @@ def evaluate(
     single class.
     """
     from vmtl.cli._support.loading import load_model, read_labelled
-    from vmtl.cli._support.training_rows import seen_before
     from vmtl.evaluation import gather
 
-    fitted = load_model(model, unknown_task)
-    problem, tasks, labels = read_labelled(table, fitted, task, target)
-    evidence = gather(fitted, problem.X, labels, tasks, positive)
-    scores, mean, warnings = score_rows(evidence), evidence.mean_scores(), seen_before(fitted, problem)
+    fitted = load_model(model, None if unknown_task == "skip" else unknown_task)
+    labelled = read_labelled(table, fitted, task, target, encoding=encoding, sheet=sheet)
+    (X, tasks, labels), warnings = choose_rows(fitted, *labelled, skips=unknown_task == "skip")
+    evidence = gather(fitted, X, labels, tasks, positive)
+    scores, mean = score_rows(evidence), evidence.mean_scores()
     if json:
         facts = {"model": str(model), "data": str(table), "scores": scores, "mean_of_tasks": mean}
         show_json({**facts, "warnings": warnings})
@@ -70,32 +67,16 @@ def evaluate(
         note(f"Warning: {warning}")
 
 
-def show_scores(title: str, scores: list[dict[str, object]], mean: dict[str, float]) -> None:
-    """A line per task, one for all rows, and the mean of the tasks."""
-    first, *rest = [name for name in scores[0] if name not in ("task", "rows", "low", "high")]
-    lines = [
-        (cut_name(str(row["task"]), len(MEAN)), row["rows"], row[first], interval_text(row), *map(row.get, rest))
-        for row in scores
-    ]
-    lines.append((MEAN, None, mean[first], None, *map(mean.get, rest)))
-    show_table(title, ("task", "rows", first, "95 %", *map(SHORT_NAMES.get, rest, rest)), lines)
+def choose_rows(
+    model: MultiTaskEstimator, problem: Problem, tasks: Array, labels: Array, skips: bool
+) -> tuple[tuple[Array, Array, Array], list[str]]:
+    """Features, tasks and labels of the rows to score, without those of unknown tasks if asked for; and warnings."""
+    from vmtl.cli._support.reading import remark_on
+    from vmtl.cli._support.training_rows import seen_before
+    from vmtl.cli._support.unknown import known_rows
 
-
-def interval_text(row: dict[str, object]) -> str | None:
-    """The interval of a row of scores in one cell; None where there are too few rows to say."""
-    low, high = row["low"], row["high"]
-    return f"{low:.3f} to {high:.3f}" if low == low else None
-
-
-def score_rows(evidence: Evidence) -> list[dict[str, object]]:
-    """One dict per task that has rows, then one for all rows."""
-    import numpy as np
-
-    groups = [(evidence.tasks[t], evidence.rows(t)) for t in evidence.present]
-    scored: list[dict[str, object]] = []
-    for name, rows in [*groups, ("(all rows)", np.arange(len(evidence.y)))]:
-        main = evidence.score(rows)
-        scores = {k: v for k, v in evidence.scores(rows).items() if k != evidence.measure.lower()}
-        interval = {evidence.measure.lower(): main.value, "low": main.low, "high": main.high}
-        scored.append({"task": name, "rows": len(rows), **interval, **scores})
-    return scored
+    warnings = [*filter(None, [remark_on(problem.X)]), *seen_before(model, problem)]
+    if not skips:
+        return (problem.X, tasks, labels), warnings
+    known, skipped = known_rows(model, tasks)
+    return (problem.subset(known).X, tasks[known], labels[known]), [*warnings, *skipped]

@@ -72,7 +72,7 @@ def model_document(model: MultiTaskEstimator) -> dict[str, object]:
         "columns": columns or f"{model.n_features_in_} numbers",
         "seed": model.seed_ if model.random_state is None else model.random_state,
     }
-    document |= model.metadata_
+    document |= {name: value for name, value in model.metadata_.items() if name != "profile"}
     document["settings"] = model.settings_.to_json()
     is_mapped = len(model.tasks_) <= MOST_MAPPED  # tables of more tasks are left out
     tensors = model.hyperparameters_.to_tensors()

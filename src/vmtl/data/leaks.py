@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vmtl._utils.types import Array
-from vmtl.data.columns import as_levels, as_numbers, column_kind
+from vmtl.data.column_format import ColumnFormat
+from vmtl.data.column_types import column_formats
+from vmtl.data.columns import as_levels, as_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +20,8 @@ MOST_ROWS, LEAST_ROWS, LEAST_OF_CLASS = 1000, 30, 5
 #: Balanced accuracy, or R^2, of left-out rows from which on one column alone is too good.
 TOO_GOOD = {"classification": 0.98, "regression": 0.99}
 N_FOLDS = 5
+#: Chance of a difference between ranges of a column, below which it tells something about the target.
+TELLING = 0.05
 
 
 def find_leaks(
@@ -38,8 +42,9 @@ def find_leaks(
         return {}
     score, leaks = (_class_score if is_classification else _real_score), {}
     halves, folds = np.arange(len(rows)) % 2, np.arange(len(rows)) % N_FOLDS
+    formats = column_formats(X)
     for name in X.columns:
-        values = _numbers(X[name].iloc[rows])
+        values = _numbers(X[name].iloc[rows], formats[str(name)])
         if len(np.unique(values)) > 1 and score(values, y[rows], halves) >= TOO_GOOD[kind] - 0.05:
             cross_validated = score(values, y[rows], folds)
             if cross_validated >= TOO_GOOD[kind]:
@@ -48,12 +53,31 @@ def find_leaks(
     return leaks
 
 
-def _numbers(column: pd.Series) -> Array:
+def tells_target(values: Array, y: Array, task: Array, is_classification: bool) -> bool:
+    """Whether the target, or a class, is more frequent in some of five ranges of a column (n,), within tasks."""
+    from scipy.stats import kruskal
+
+    known = ~np.isnan(values)
+    order = np.argsort(np.argsort(values[known], kind="stable"), kind="stable")
+    ranges = order * N_FOLDS // max(1, len(order))
+    if len(order) < N_FOLDS or len(np.unique(y[known])) < 2:
+        return False
+    classes = np.flatnonzero(np.bincount(y) >= LEAST_OF_CLASS) if is_classification else [None]
+    counts = np.maximum(1, np.bincount(task))
+    for label in classes:
+        target = y if label is None else (y == label).astype(float)
+        apart = (target - (np.bincount(task, weights=target) / counts)[task])[known]
+        parts = [apart[ranges == k] for k in range(N_FOLDS)]
+        if np.ptp(apart) > 0 and kruskal(*parts).pvalue * len(classes) < TELLING:
+            return True
+    return False
+
+
+def _numbers(column: pd.Series, form: ColumnFormat) -> Array:
     """(n, 1) one number per cell; a gap is a number below all others."""
-    kind = column_kind(column)
-    if kind == "text":
+    if form.kind == "text":
         return np.unique(as_levels(column).astype(str), return_inverse=True)[1].reshape(-1, 1).astype(float)
-    values = as_numbers(column, kind)
+    values = as_numbers(column, form)
     known = values[~np.isnan(values)]
     below = known.min() - 1 - np.ptp(known) if len(known) else 0.0
     return np.where(np.isnan(values), below, values)[:, None]

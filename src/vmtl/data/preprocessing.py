@@ -11,7 +11,9 @@ import numpy as np
 from vmtl._utils.json_values import Document
 from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array
-from vmtl.data.columns import as_levels, as_numbers, column_kind
+from vmtl.data.column_format import ColumnFormat
+from vmtl.data.column_types import column_formats
+from vmtl.data.columns import as_levels, as_numbers
 from vmtl.data.table_summary import TableSummary
 
 if TYPE_CHECKING:
@@ -36,16 +38,23 @@ class TablePreprocessor:
     missing : ``"impute"``, or ``"error"`` to refuse gaps and name their columns.
     max_levels : a text column keeps its most frequent levels; the rest count as unseen.
 
-    Numbers are integers, floats, booleans (0, 1) and dates (days since 1970). A level that was not seen in
-    training gives zeros in all columns of its variable; a gap in text is a level of its own. Columns are
-    looked up by name, in any order, and further ones are ignored.
+    Numbers are integers, floats, booleans (0, 1) and dates (days since 1970). Text cells such as "45%", "$1,234.50"
+    or "18.12.2023" are read as such; ``formats_`` says what each column was taken for, and
+    ``vmtl.datasets.set_column_types`` overrules it. A level that was not seen in training gives zeros in all columns of
+    its variable; a gap in text is a level of its own. Columns are looked up by name, in any order, and further ones are
+    ignored.
     """
 
     missing: str = "impute"
     max_levels: int = 64
     feature_names_in_: list[str] = field(default_factory=list, init=False)
     feature_names_out_: list[str] = field(default_factory=list, init=False)
-    kinds_: dict[str, str] = field(default_factory=dict, init=False)
+    formats_: dict[str, ColumnFormat] = field(default_factory=dict, init=False)
+
+    @property
+    def kinds_(self) -> dict[str, str]:
+        """``number``, ``date`` or ``text`` for every column."""
+        return {name: form.kind for name, form in self.formats_.items()}
 
     def fit(self, table: pd.DataFrame) -> TablePreprocessor:
         """Learn means, scales and levels from the training rows."""
@@ -58,7 +67,7 @@ class TablePreprocessor:
             repeated = sorted({name for name in names if names.count(name) > 1})
             raise ValueError(f"The columns {quoted(repeated)} occur twice; rename one of each.")
         self.feature_names_in_ = names
-        self.kinds_ = {name: column_kind(table.iloc[:, j]) for j, name in enumerate(names)}
+        self.formats_ = column_formats(table)
         numbers, text = self._columns(table)
         levels = [self._frequent(values) for values in text.T]
         from sklearn.preprocessing import StandardScaler
@@ -74,7 +83,7 @@ class TablePreprocessor:
     def fit_summary(self, summary: TableSummary) -> TablePreprocessor:
         """Learn the same from what is known of the columns of all rows."""
         self.feature_names_in_ = [column.name for column in summary.columns]
-        self.kinds_ = {column.name: column.kind or "number" for column in summary.columns}
+        self.formats_ = {column.name: ColumnFormat(column.kind or "number") for column in summary.columns}
         gaps = [column.name for column in summary.columns if column.gaps]
         if self.missing == "error" and gaps:
             raise ValueError(f'Values are missing in {quoted(gaps)}; fill them or use missing="impute".')
@@ -115,7 +124,8 @@ class TablePreprocessor:
             "version": STATE_VERSION,
             "missing": self.missing,
             "max_levels": self.max_levels,
-            "kinds": [[name, self.kinds_[name]] for name in self.feature_names_in_],
+            "kinds": [[name, self.formats_[name].kind] for name in self.feature_names_in_],
+            "formats": {name: form.to_json() for name, form in self.formats_.items()},
             "levels": [list(map(str, levels)) for levels in self._levels],
         }
         no_numbers = not hasattr(self._scaler, "mean_")
@@ -132,7 +142,8 @@ class TablePreprocessor:
             raise ValueError("The table preprocessing was stored by a newer vmtl; install that version.")
         self = cls(missing=document["missing"], max_levels=document["max_levels"])
         self.feature_names_in_ = [name for name, _ in document["kinds"]]
-        self.kinds_ = dict(document["kinds"])
+        formats = document.get("formats", {})
+        self.formats_ = {name: ColumnFormat.from_json(kind, formats.get(name, {})) for name, kind in document["kinds"]}
         mean, scale = (np.asarray(arrays[key], dtype=np.float64) for key in ("mean", "scale"))
         self._build(_scaler(mean, scale), np.asarray(arrays["gaps"], dtype=bool), document["levels"])
         return self
@@ -169,14 +180,14 @@ class TablePreprocessor:
         if absent:
             raise ValueError(lacking("The table", absent, place, self.feature_names_in_))
         columns = {name: table.iloc[:, place[name]] for name in self.feature_names_in_}
+        text = [as_levels(column) for name, column in columns.items() if self.kinds_[name] == "text"]
+        numeric = {name: column for name, column in columns.items() if self.kinds_[name] != "text"}
+        read = {name: as_numbers(column, self.formats_[name]) for name, column in numeric.items()}
         if self.missing == "error":
-            gaps = [name for name, column in columns.items() if column.isna().any()]
+            gaps = [name for name, c in columns.items() if (np.isnan(read[name]) if name in read else c.isna()).any()]
             if gaps:
                 raise ValueError(f'Values are missing in {quoted(gaps)}; fill them or use missing="impute".')
-        text = [as_levels(column) for name, column in columns.items() if self.kinds_[name] == "text"]
-        numbers = [
-            as_numbers(column, self.kinds_[name]) for name, column in columns.items() if self.kinds_[name] != "text"
-        ]
+        numbers = list(read.values())
         return (
             np.stack(numbers, axis=1) if numbers else np.zeros((len(table), 0)),
             np.stack(text, axis=1) if text else np.zeros((len(table), 0), dtype=object),

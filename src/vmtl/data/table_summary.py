@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vmtl.data.columns import GAP, as_levels, as_numbers, column_kind
+from vmtl.data.column_format import ColumnFormat
+from vmtl.data.column_types import plain_kind
+from vmtl.data.columns import GAP, as_levels, as_numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,10 +36,10 @@ class ColumnSummary:
         name, gaps = str(column.name), int(column.isna().sum())
         if gaps == len(column):
             return cls(name, None, gaps)
-        kind, values = column_kind(column), column.dropna()
+        kind, values = plain_kind(column), column.dropna()  # a block does not decide how dates are written
         if kind == "text":
             return cls(name, kind, gaps, len(values), levels=Counter(as_levels(values).tolist()))
-        numbers = as_numbers(values, kind)
+        numbers = as_numbers(values, ColumnFormat(kind))
         mean = float(numbers.mean())
         return cls(name, kind, gaps, len(values), mean, float(((numbers - mean) ** 2).sum()))
 

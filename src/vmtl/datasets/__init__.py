@@ -1,12 +1,9 @@
 """Loaders: each returns a ``Problem``; those that draw their own rows return its ``Split`` as well."""
 
+from vmtl.data.column_types import set_column_types
 from vmtl.datasets.digits import load_digits_domains, load_rotated_digits
-from vmtl.datasets.domainnet import load_domainnet
-from vmtl.datasets.imageclef import load_imageclef
 from vmtl.datasets.images import image_folder, image_lists
 from vmtl.datasets.npz import load_npz, open_features, row_batches, save_npz
-from vmtl.datasets.office_caltech import load_office_caltech
-from vmtl.datasets.office_home import load_office_home
 from vmtl.datasets.rotated_mnist import load_rotated_mnist
 from vmtl.datasets.school import load_school
 from vmtl.datasets.synthetic import SyntheticTasks, make_task_groups
@@ -17,11 +14,7 @@ __all__ = [
     "image_folder",
     "image_lists",
     "load_digits_domains",
-    "load_domainnet",
-    "load_imageclef",
     "load_npz",
-    "load_office_caltech",
-    "load_office_home",
     "load_rotated_digits",
     "load_rotated_mnist",
     "load_school",
@@ -30,4 +23,5 @@ __all__ = [
     "read_table",
     "row_batches",
     "save_npz",
+    "set_column_types",
 ]

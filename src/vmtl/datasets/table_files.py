@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,17 +10,18 @@ import numpy as np
 
 from vmtl._utils.messages import counted
 from vmtl._utils.missing_columns import check_columns
-from vmtl._utils.missing_extra import require
 from vmtl._utils.types import Array
-from vmtl.data.columns import as_levels, first_odd, slips
+from vmtl.data.column_format import ColumnFormat
+from vmtl.data.column_types import column_format, nearest_format, set_column_types
+from vmtl.data.columns import as_levels, first_odd
 from vmtl.data.problem import Problem
+from vmtl.datasets.frame_files import read_frame
 from vmtl.datasets.npz import check_kind_of_target, load_npz
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_CLASSES = 20  # whole numbers with more distinct values are a regression target, unless said otherwise
-FORMATS = (".csv", ".tsv", ".parquet", ".feather", ".npz")
 
 
 def read_table(
@@ -32,6 +33,9 @@ def read_table(
     drop: Sequence[str] = (),
     groups: str | None = None,
     name: str | None = None,
+    types: Mapping[str, str] | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> Problem:
     """Read a table; X keeps the raw columns, the estimators learn how to encode them from training rows.
 
@@ -39,37 +43,40 @@ def read_table(
     ----------
     path : path
         The file.
-    task : str, default="domain"
-        The column that says which task a row belongs to.
-    target : str, default="label"
-        The column to predict.
+    task, target : str, default="domain", "label"
+        The columns that say which task a row belongs to, and what is to be predicted.
     kind : {"auto", "classification", "regression"}, default="auto"
         ``auto``: text, booleans and up to 20 whole numbers are classes.
     drop : sequence of str, default=()
-        Columns to leave out, such as a row number.
-    groups : str, default=None
-        A column whose equal values stay on one side of every split, such as a patient.
-    name : str, default=None
-        The name of the problem; the file's name if None.
+        Columns to leave out.
+    groups, name : str, default=None
+        A column whose equal values stay together in every split; the name of the problem, if not the file's.
+    types : dict of str to str, default=None
+        What some columns are, whatever their cells look like; see ``set_column_types``.
+    encoding, sheet : str, default=None
+        The encoding of a text file, found by itself if None; the sheet of an Excel file, the first if None.
     """
     check_kind_of_target(kind)
-    file = Path(path)
-    if file.suffix.lower() == ".npz" and file.is_file():
-        if drop or groups:
-            raise ValueError(f"{file} is an array, whose columns have no names to drop or group by; use a table.")
-        return load_npz(file, task=task, target=_target_array(file, task, target), kind=kind, name=name)
-    table = read_frame(file)
-    X = _feature_columns(file, table, task, target, drop, groups)
-    group = table[groups] if groups else None
-    return _problem_of_columns(name or file.stem, X, table[task], table[target], kind, group)
+    if (file := Path(path)).suffix.lower() == ".npz" and file.is_file():
+        return _read_arrays(file, task, target, kind, name, any((drop, groups, types)))
+    table = read_frame(file, encoding=encoding, sheet=sheet)
+    X = set_column_types(_feature_columns(file, table, task, target, drop, groups), types or {})
+    if not len(X):
+        raise ValueError(f"{file} has no rows; give at least one per task.")
+    return _problem_of_columns(name or file.stem, X, table, (task, target, groups), kind)
+
+
+def _read_arrays(file: Path, task: str, target: str, kind: str, name: str | None, names_columns: bool) -> Problem:
+    """The problem of an .npz file, whose features have no names."""
+    if names_columns:
+        raise ValueError(f"{file} is an array, whose columns have no names to drop, group by or type; use a table.")
+    return load_npz(file, task=task, target=_target_array(file, task, target), kind=kind, name=name)
 
 
 def _feature_columns(
     file: Path, table: pd.DataFrame, task: str, target: str, drop: Sequence[str], groups: str | None
 ) -> pd.DataFrame:
     """The table without the columns that were named, which must be there; task and target must have no gaps."""
-    if not len(table):
-        raise ValueError(f"{file} has no rows; give at least one per task.")
     named = {task: "task", target: "target"} | dict.fromkeys(drop, "drop") | ({groups: "groups"} if groups else {})
     check_columns(file, named, table.columns)
     _check_gaps(file, table, (task, target))
@@ -77,11 +84,12 @@ def _feature_columns(
 
 
 def _problem_of_columns(
-    name: str, X: pd.DataFrame, task: pd.Series, target: pd.Series, kind: str, groups: pd.Series | None
+    name: str, X: pd.DataFrame, table: pd.DataFrame, columns: tuple[str, str, str | None], kind: str
 ) -> Problem:
-    """Tasks and classes numbered in the order of their names."""
-    task_names, task_index = np.unique(as_levels(task).astype(str), return_inverse=True)
-    y, class_names = _encode_target(target, kind)
+    """Tasks and classes numbered in the order of their names; ``columns`` = task, target and groups."""
+    task, target, groups = columns
+    task_names, task_index = np.unique(as_levels(table[task]).astype(str), return_inverse=True)
+    y, class_names = _encode_target(table[target], kind)
     return Problem(
         name=name,
         X=X,
@@ -89,7 +97,7 @@ def _problem_of_columns(
         task=task_index.astype(np.int64),
         task_names=tuple(task_names.tolist()),
         class_names=class_names,
-        groups=None if groups is None else as_levels(groups).astype(str),
+        groups=None if groups is None else as_levels(table[groups]).astype(str),
     )
 
 
@@ -109,75 +117,24 @@ def _target_array(file: Path, task: str, target: str) -> str:
     return found
 
 
-def read_frame(path: str | Path) -> pd.DataFrame:
-    """The rows of a CSV, TSV, Parquet or Feather file as a DataFrame, as they are.
-
-    A CSV may also be separated by semicolons or tabs, with decimal points or commas.
-    """
-    import pandas as pd
-
-    file = Path(path)
-    if not file.is_file():
-        raise FileNotFoundError(f"There is no file {file}; check the path.")
-    suffix = file.suffix.lower()
-    if suffix not in FORMATS or suffix == ".npz":
-        raise ValueError(f"{file} is of no known kind; export it as CSV, or give one of {', '.join(FORMATS)}.")
-    try:
-        if suffix in (".csv", ".tsv"):
-            return _read_text(file)
-        require("tables", f"Reading {suffix} files", "pyarrow")
-        return pd.read_parquet(file) if suffix == ".parquet" else pd.read_feather(file)
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{file} is empty; give a table with a line of column names.") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"{file} cannot be read: it is not UTF-8 text; save it as UTF-8.") from None
-    except ImportError:
-        raise
-    except Exception as error:  # a damaged file fails in many ways
-        reason = " ".join(str(error).split())[:200].rstrip(".")
-        raise ValueError(f"{file} cannot be read as a {suffix} table ({reason}); save it again.") from error
-
-
-def _read_text(file: Path) -> pd.DataFrame:
-    """A text table; a comma can be the decimal sign where it separates nothing: the reading with more numbers."""
-    import pandas as pd
-
-    separator = _separator(file)
-    decimals = "." if separator == "," else ".,"
-    readings = [pd.read_csv(file, sep=separator, decimal=decimal) for decimal in decimals]
-    return max(readings, key=lambda table: table.select_dtypes("number").shape[1])
-
-
-def _separator(file: Path) -> str:
-    """A tab for ``.tsv``, else the comma, semicolon or tab that the line of column names has most of."""
-    if file.suffix.lower() == ".tsv":
-        return "\t"
-    with file.open(encoding="utf-8", errors="replace") as stream:
-        header = stream.readline()
-    return max(",;\t", key=header.count)
-
-
 def _encode_target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...] | None]:
     from pandas.api import types
 
-    numeric = types.is_numeric_dtype(column.dtype) and not types.is_bool_dtype(column.dtype)
+    form = column_format(column)
+    numeric = form.kind == "number" and not types.is_bool_dtype(column.dtype) and not _holds_booleans(column)
     if kind == "regression" and not numeric:
+        remedy = "repair it, or choose another column"
         raise ValueError(
-            f"Target {column.name!r} is no number, as regression needs: {first_odd(column)}; "
-            "repair it, or choose another column."
+            f"Target {column.name!r} is no number, as regression needs: {_why_no_number(column)}; {remedy}."
         )
-    odd = slips(column) if kind == "auto" and not numeric else ()
-    if len(odd):
-        cells, are, them = ("1 cell", "is", "it") if len(odd) == 1 else (f"{len(odd)} cells", "are", "them")
-        raise ValueError(
-            f"Target {column.name!r} is nearly all numbers; {cells} such as {first_odd(column)} {are} not; "
-            f"repair {them}, or choose the kind classification."
-        )
+    if kind == "auto" and not numeric:
+        _check_slips(column)
     if numeric:
-        values = column.to_numpy(dtype=np.float64)
+        values = form.read(column)
         if not np.isfinite(values).all():
             raise ValueError(f"Target {column.name!r} holds an infinite value; replace or remove it.")
-        names_classes = len(np.unique(values)) <= MOST_CLASSES and bool((values == np.round(values)).all())
+        whole = not form.decimal and bool((values == np.round(values)).all())
+        names_classes = whole and len(np.unique(values)) <= MOST_CLASSES
         if kind == "regression" or (kind == "auto" and not names_classes):
             if np.abs(values).max(initial=0.0) > np.finfo(np.float32).max:
                 raise ValueError(f"Target {column.name!r} holds numbers beyond 3.4e38; divide them all by one number.")
@@ -186,6 +143,30 @@ def _encode_target(column: pd.Series, kind: str) -> tuple[Array, tuple[str, ...]
         return index.astype(np.int64), tuple(as_levels(_series(levels)).tolist())
     names, index = np.unique(as_levels(column).astype(str), return_inverse=True)
     return index.astype(np.int64), tuple(names.tolist())
+
+
+def _holds_booleans(column: pd.Series) -> bool:
+    return column.dtype == object and any(isinstance(value, bool | np.bool_) for value in column)
+
+
+def _why_no_number(column: pd.Series) -> str:
+    form = ColumnFormat("number", decimal=".")
+    if np.isnan(form.read(column)).any():
+        return first_odd(column, form)
+    return "its cells mix units, or are text"
+
+
+def _check_slips(column: pd.Series) -> None:
+    """A target that is nearly all numbers has slips rather than classes."""
+    found = nearest_format(column)
+    if found is None or found[0].kind != "number":
+        return
+    n_odd = len(found[1])
+    cells, are, them = ("1 cell", "is", "it") if n_odd == 1 else (f"{n_odd} cells", "are", "them")
+    raise ValueError(
+        f"Target {column.name!r} is nearly all numbers; {cells} such as {first_odd(column, found[0])} {are} not; "
+        f"repair {them}, or choose the kind classification."
+    )
 
 
 def _series(values: Array) -> pd.Series:

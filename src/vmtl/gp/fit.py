@@ -19,7 +19,7 @@ from vmtl.gp.kernel_search import choose_kernel
 from vmtl.gp.latent_prior import Gram
 from vmtl.gp.likelihoods import likelihood_of
 from vmtl.gp.positions.task_positions import TaskPositions, infer_positions, visit_order
-from vmtl.gp.posterior import solve
+from vmtl.gp.posterior import MAX_GRAM_ROWS, solve
 from vmtl.gp.priors import prior_of
 
 #: Most rows on which hyperparameters are searched, and most rows squared times classes.
@@ -49,7 +49,10 @@ def fit(
     on_phase : callable, optional
         Told what is being done.
     """
-    rows = rows if isinstance(rows, StoredRows) else merge_duplicates(rows.cpu())
+    if not isinstance(rows, StoredRows):
+        rows = merge_duplicates(rows.cpu())
+    elif len(rows.task) <= MAX_GRAM_ROWS:
+        rows = merge_duplicates(rows.take(torch.arange(len(rows.task))))
     on_phase("choosing a kernel")
     choice = choose_kernel(rows, seed)
     features = KernelFeatures.learn(rows, choice, seed)

@@ -21,6 +21,7 @@ from vmtl.gp.task_covariance import TaskCovariance
 
 CONSTANT = 2.0
 
+
 @dataclass(frozen=True)
 class LatentPrior:
     """The hyperparameters of one such prior."""

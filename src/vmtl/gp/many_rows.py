@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from vmtl._utils.minimise import minimise
 from vmtl._utils.types import AutogradContext
 from vmtl.data.rows import Rows, Sums
-from vmtl.gp.latent_prior import LatentPrior
+from vmtl.gp.latent_prior import CONSTANT, LatentPrior
 
 #: Iterations at most, and steps that L-BFGS remembers.
 ITERATIONS, HISTORY = 200, 8
@@ -109,7 +109,8 @@ class _Search:
         curvature = CURVATURE if rows.is_classification else noise**-2
         (told,) = rows.total(squared_features)  # (T, K + 1)
         told = curvature * twice**2 * told
-        slopes = prior.scale**2 * prior.covariance.root_squares(told[:, :-1])  # (R, K)
+        with_constant = torch.cat([told[:, :-1], CONSTANT * told[:, -1:]], 1)
+        slopes = prior.scale**2 * prior.covariance.root_squares(with_constant)  # (R, K + 1)
         self.unit_of_slopes = (1 + slopes).rsqrt()[:, None]
         self.unit_of_shared = (1 + prior.shared_level**2 * told[:, -1].sum()).rsqrt()
         self.unit_of_levels = (1 + prior.task_level**2 * told[:, -1:]).rsqrt()
@@ -129,12 +130,14 @@ class _Search:
         return self.weights(*(value.detach() for value in unknown))
 
     def weights(self, v: Tensor, shared: Tensor, levels: Tensor) -> Tensor:
-        """(T, C, K + 1) of the unknowns: slopes v (R, C, K), the shared level (C,), the tasks' levels (T, C)."""
+        """(T, C, K + 1) of the unknowns: slopes v (R, C, K + 1), that of the constant feature last, the shared level (C,)
+        and the tasks' levels (T, C)."""
         prior = self.prior
         slopes = self.twice * prior.scale * prior.covariance.root(self.unit_of_slopes * v)
         level = prior.shared_level * self.unit_of_shared * shared
         level = self.twice * (level + prior.task_level * self.unit_of_levels * levels)
-        return torch.cat([slopes, level[..., None]], -1)
+        level = level + CONSTANT**0.5 * slopes[..., -1]
+        return torch.cat([slopes[..., :-1], level[..., None]], -1)
 
     def loss(self, v: Tensor, shared: Tensor, levels: Tensor) -> Tensor:
         """Minus the log posterior density, up to a constant."""

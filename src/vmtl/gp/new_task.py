@@ -26,9 +26,10 @@ from vmtl.data.subsampling import subsample_rows
 from vmtl.gp.likelihoods.softmax import N_FOLDS, Labels, both_classes, dual_of_classes, solve
 from vmtl.gp.posterior import Information, WeightPosterior, task_noise
 from vmtl.gp.priors import log_prior_isolated
-from vmtl.gp.relatedness import covariance_of, structure_of
+from vmtl.gp.relatedness import covariance_of, resemblance, structure_of
 from vmtl.gp.surroundings import place_task
-from vmtl.gp.task_covariance import TaskCovariance
+from vmtl.gp.task_covariance import TaskCovariance, squared_distances
+from vmtl.results.relatedness import TaskStructure
 
 if TYPE_CHECKING:
     from vmtl.gp.fitted import FittedGP
@@ -122,7 +123,7 @@ def add_rows(fitted: FittedGP, rows: Rows, task: int, seed: int) -> FittedGP:
         noise=torch.cat([fitted.noise, torch.ones(1, dtype=torch.float64)]),
         class_mask=torch.cat([fitted.class_mask, torch.zeros_like(fitted.class_mask[:1])]),
         task_rows=torch.cat([fitted.task_rows, torch.zeros(1, dtype=torch.float64)]),
-        structure=replace(structure_of(wider), positions=points),
+        structure=_structure(wider, points, fitted.structure.beta is not None),
         known=fitted.known.replaced(
             **vars(known),
             points=points,
@@ -131,6 +132,14 @@ def add_rows(fitted: FittedGP, rows: Rows, task: int, seed: int) -> FittedGP:
         ),
     )
     return _finish(longer, z, task, apart if is_isolated else related, alone if is_isolated else joined, noise)
+
+
+def _structure(covariance: TaskCovariance, points: Tensor, has_beta: bool) -> TaskStructure:
+    """Who learns from whom under B of one task more, without intervals."""
+    structure = replace(structure_of(covariance), positions=points)
+    if not has_beta or structure.alpha is None:
+        return structure
+    return replace(structure, beta=resemblance(squared_distances(points @ points.T)))
 
 
 def _with_room(weights: WeightPosterior) -> WeightPosterior:

@@ -12,7 +12,7 @@ from vmtl._utils.tensor_module import TensorModule
 from vmtl.data.rows import Rows, Sums
 from vmtl.gp.error_variances import error_variances
 from vmtl.gp.hyperparameter_search import HyperparameterPosterior, HyperparameterSearch
-from vmtl.gp.latent_prior import Gram, LatentPrior
+from vmtl.gp.latent_prior import CONSTANT, Gram, LatentPrior
 from vmtl.gp.likelihoods import likelihood_of
 from vmtl.gp.many_rows import solve_many_rows
 
@@ -74,19 +74,21 @@ class WeightPosterior(TensorModule):
         var u = 1 / (1 / rho + sum_t d_t / (1 + (1 - rho) d_t)),    cov(w_t, w_i) = [t = i] c_t + g_t g_i var u
 
     where c_t = 1 / (1 / (1 - rho) + d_t), g_t = c_t / (1 - rho), rho = the mean correlation of B: tasks count as alike.
-    The level has the prior variance A^2 + tau^2, of which A^2 is shared.
+    The level has the prior variance A^2 + tau^2 + s^2 kappa^2, of which A^2 + s^2 kappa^2 rho is shared.
     """
 
     mean: Tensor  # (T, C, K + 1) of the outputs
     deviation: Tensor  # (T, K + 1) of the outputs
     information: Tensor  # (T, K + 1) d
-    hyperparameters: Tensor  # (4,) s, tau, A and rho
+    hyperparameters: Tensor  # (4,) s, the deviations of a task's own and of the shared level, and rho
 
     @classmethod
     def of(cls, solution: Solution, z: Rows) -> WeightPosterior:
         """Under one prior in the middle of the hyperparameters."""
-        prior = solution.prior
-        numbers = (prior.scale, prior.task_level, prior.shared_level, prior.covariance.correlation)
+        prior, rho = solution.prior, solution.prior.covariance.correlation
+        constant = CONSTANT * prior.scale**2
+        own, shared = prior.task_level**2 + constant * (1 - rho), prior.shared_level**2 + constant * rho
+        numbers = (prior.scale, own**0.5, shared**0.5, rho)
         (information,) = z.total(Information(solution.weights, prior.scale, solution.noise))
         tensors = {"mean": solution.weights, "information": information}
         empty = cls(**tensors, deviation=information, hyperparameters=torch.tensor(numbers, dtype=torch.float64))

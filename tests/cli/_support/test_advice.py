@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from helpers.tables import FEW, Run, make_table
-from vmtl.cli._support.advice import about_column, columns_by_kind
+from vmtl.cli._support.advice import about_column, columns_by_kind, warnings_about, what_was_read
+from vmtl.data.problem import Problem
 
 
 def test_columns_are_counted_by_kind() -> None:
@@ -20,15 +21,31 @@ def test_columns_are_counted_by_kind() -> None:
     assert columns_by_kind(np.zeros((2, 3))) == "3 columns"
 
 
+def problem_of(values: list[object], y: object = None, task: object = None) -> Problem:
+    n = len(values)
+    task = np.arange(n) % 2 if task is None else np.asarray(task)
+    X = pd.DataFrame({"my name": pd.Series(values)})
+    y = np.zeros(n) if y is None else np.asarray(y, dtype=float)
+    return Problem("t", X, y, task, tuple(map(str, range(int(task.max()) + 1))))
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
         ([f"P{i}" for i in range(30)], "'my name' looks like an identifier"),
         ([f"P{i}" for i in range(30)], "--drop 'my name'"),
         (["1.5"] * 97 + ["<0.5"] * 3, "'my name' is 97 % numbers; 3 cells such as '<0.5' are not"),
-        (["1.5"] * 997 + ["<0.5"], "'my name' is 99 % numbers; 1 cell such as '<0.5' is not"),
+        (["1.5"] * 997 + ["<0.5"], "1 cell such as '<0.5' is not, so it is treated as text; correct it, or count it"),
+        (["14/06/2023"] * 50 + ["soon"], "'my name' is 98 % dates"),
+        (["03/04/2023", "05/06/2023"] * 10, "do not show which part is the day; they are read with the month first"),
+        (["03/04/2023", "05/06/2023"] * 10, "add --type 'my name'=day-first"),
+        (["12,345", "1,234"] * 10, "'12,345' is read as the number 12345; if that is wrong, add --type"),
+        ([*range(40, 80), 1e7], "Column 'my name' has 1 value far from all others (10,000,000, in data row 41)"),
         (["a", "b", "c"] * 10, None),
         ([f"P{i}" for i in range(5)], None),
+        (["14/06/2023", "$5"] * 10, None),
+        (["14/06/2023"] * 20, None),
+        (["$1,234.50", "$3"] * 10, None),
         (list(range(30, 0, -1)), "'my name' looks like a row number"),
         ([*range(19), None, 19], "--drop 'my name'"),
         (list(range(5)), None),
@@ -39,8 +56,29 @@ def test_columns_are_counted_by_kind() -> None:
     ],
 )
 def test_columns_that_are_seldom_meant(values: list[object], said: str | None) -> None:
-    sentences = about_column(pd.Series(values, name="my name"))
-    assert (sentences is None) if said is None else (sentences is not None and said in sentences)
+    sentences = list(about_column(problem_of(values), "my name"))
+    assert sentences == [] if said is None else any(said in sentence for sentence in sentences)
+
+
+def test_a_year_that_recurs_across_tasks_or_drives_the_target_is_not_to_be_dropped() -> None:
+    years = np.tile(np.arange(2000, 2020), 8)
+    assert list(about_column(problem_of(list(years), task=np.repeat(np.arange(8), 20)), "my name")) == []
+    order, noise = np.arange(60), np.random.default_rng(0).normal(size=60)
+    assert list(about_column(problem_of(list(order), order / 20 + noise), "my name")) == []
+
+
+def test_targets_are_checked_like_columns() -> None:
+    y = np.random.default_rng(0).normal(50, 10, 623)
+    y[[3, 5, 100, 200, 300, 622]] = 1e7
+    (said,) = list(warnings_about(problem_of(["a", "b", "c"] * 207 + ["a", "b"], y), "cost"))
+    assert said.startswith("The target 'cost' has 6 values far from all others (10,000,000, in data rows 4, 6, 101, ")
+
+
+@pytest.mark.parametrize(
+    ("y", "said"), [([0, 1, 85], "whole numbers from 0 to 85"), ([0.5, 1, 2], "numbers from 0.5 to 2")]
+)
+def test_a_target_of_counts_has_whole_numbers(y: list[float], said: str) -> None:
+    assert f"'TICKS' has {said}, so this is regression" in what_was_read(problem_of([1, 2, 3], y), "TICKS", forced=True)
 
 
 def test_a_fit_warns_and_goes_on(run: Run, tmp_path: Path) -> None:

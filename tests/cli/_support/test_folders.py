@@ -11,7 +11,7 @@ import pytest
 
 from helpers.folders import labelled, write_folder
 from helpers.tables import Run
-from vmtl import MultiTaskClassifier
+from vmtl import load
 from vmtl.cli._support.folders import has_classes
 from vmtl.data.stored import parquet_folder
 from vmtl.inference.exact import weight_prior
@@ -56,7 +56,7 @@ def test_every_file_is_predicted_beside_its_rows(
     done = run("predict", model, rows, "--out", tmp_path / "out", "--coverage", "0.9")
     assert done.exit_code == 0, done.output
     assert "300 rows in 3 files" in done.stderr
-    fitted = MultiTaskClassifier.load(model)
+    fitted = load(model)
     for file in parquet_folder.parquet_files(rows):
         given, found = pd.read_parquet(file), pd.read_parquet(tmp_path / "out" / file.relative_to(rows))
         pd.testing.assert_frame_equal(found[given.columns], given)

@@ -19,12 +19,18 @@ def check_engine(table: Path, engine: str | None, workers: int | None, address: 
         raise ValueError(f"{table} is no folder; --engine, --workers and --address are for folders of Parquet files.")
 
 
-def check_not_given(checkpoint: Path | None, folds: int | None) -> None:
+def check_not_given(
+    checkpoint: object, folds: object, holdout: object, types: object, encoding: object, sheet: object
+) -> None:
     """What a fit of a folder has no use for."""
     if checkpoint is not None:
         raise ValueError("A fit of a folder takes no steps that could be continued; leave out --checkpoint.")
     if folds is not None:
         raise ValueError("A folder has rows enough without further fits; leave out --folds.")
+    if holdout is not None:
+        raise ValueError("A folder is fitted whole; keep some of its files elsewhere and score them, not --holdout.")
+    if types or encoding is not None or sheet is not None:
+        raise ValueError("Parquet files know the types of their columns; leave out --type, --encoding and --sheet.")
 
 
 def has_classes(folder: Path, target: str, kind: str) -> bool:
@@ -126,6 +132,8 @@ def predict_folder(
         raise ValueError(f"{folder} is a folder; name another one for the predictions with --out.")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"{out} is there already; name a new or empty folder, so that nothing is overwritten.")
+    if unknown_task == "skip":
+        raise ValueError("A folder keeps all of its rows, so no task can be skipped; use --unknown-task average.")
     if load_model(model, unknown_task).unknown_task == "similar":
         raise ValueError(
             "A folder is read in pieces, which do not know all rows of a task; use --unknown-task average."

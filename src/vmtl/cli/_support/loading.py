@@ -18,10 +18,9 @@ from vmtl.data.columns import as_levels, as_numbers
 from vmtl.data.preprocessing import lacking
 from vmtl.data.problem import Problem
 from vmtl.datasets import read_table
+from vmtl.datasets.frame_files import read_frame
 from vmtl.datasets.npz import load_npz
-from vmtl.datasets.table_files import read_frame
-from vmtl.estimators import model_file
-from vmtl.estimators.classification import BaseTaskClassifier
+from vmtl.estimators import load
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,12 +41,13 @@ def load_model(path: Path, unknown_task: str | None = None) -> MultiTaskEstimato
     """The model in a file, classifier or regressor; ``unknown_task`` takes the place of what it was fitted with."""
     if unknown_task not in (None, "error", "average", "similar"):
         raise ValueError(f"--unknown-task is {unknown_task!r}; choose error, average or similar.")
-    model = model_file.load(check_model_file(path))
+    model = load(check_model_file(path))
     return model if unknown_task is None else model.set_params(unknown_task=unknown_task)
 
 
 def is_classifier(model: MultiTaskEstimator) -> bool:
-    return isinstance(model, BaseTaskClassifier)
+    """Whether a model predicts classes."""
+    return hasattr(model, "classes_")
 
 
 def task_name(model: MultiTaskEstimator, name: str | None = None) -> str:
@@ -74,13 +74,20 @@ def as_written(names: Sequence[str]) -> Array:
 
 
 def read_labelled(
-    path: Path, model: MultiTaskEstimator, task: str | None, target: str | None
+    path: Path,
+    model: MultiTaskEstimator,
+    task: str | None,
+    target: str | None,
+    *,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> tuple[Problem, Array, Array]:
     """Labelled rows for a fitted model: the problem, and its tasks and labels as the model knows them."""
     kind = "classification" if is_classifier(model) else "regression"
     given = {"task": task, "target": target}
     with named_by_options([name for name in given if not given[name] and name not in _recorded(model)], model=True):
-        problem = read_table(path, task_name(model, task), target_name(model, target), kind=kind)
+        columns = (task_name(model, task), target_name(model, target))
+        problem = read_table(path, *columns, kind=kind, encoding=encoding, sheet=sheet)
     if not problem.n_rows:
         raise ValueError(f"{path} has no rows; give at least one.")
     check_features(path, problem.X, model)
@@ -96,12 +103,12 @@ def read_labelled(
     return problem, match_tasks(problem.tasks, model), labels
 
 
-def read_rows(path: Path, model: MultiTaskEstimator, task: str | None) -> UnlabelledRows:
-    """Rows to predict; a target column may be there or not."""
+def read_rows(path: Path, model: MultiTaskEstimator, task: str | None, **how: str | None) -> UnlabelledRows:
+    """Rows to predict; a target column may be there or not. ``how`` = the encoding of the file, or its sheet."""
     if path.suffix.lower() == ".npz":
         problem = load_npz(path, task=task_name(model, task))
         return UnlabelledRows(None, problem.X, match_tasks(problem.tasks, model))
-    table = read_frame(path)
+    table = read_frame(path, **how)
     if not len(table):
         raise ValueError(f"{path} has no rows; give at least one.")
     return rows_of(path, table, model, task)
@@ -126,6 +133,17 @@ def rows_of(path: Path, table: pd.DataFrame, model: MultiTaskEstimator, task: st
     )
 
 
+def tasks_of(path: Path, table: pd.DataFrame, model: MultiTaskEstimator, task: str | None) -> Array:
+    """The task of each row by name; the only one of a model of one task where the table has no such column."""
+    column = task_name(model, task)
+    if column in table.columns:
+        return as_levels(table[column])
+    if len(model.tasks_) > 1:
+        near = did_you_mean(column, table.columns)
+        raise ValueError(f"{path} has no task column {column!r}{near}; add it, or choose another with --task COLUMN.")
+    return np.full(len(table), str(model.tasks_[0]), dtype=object)
+
+
 def check_features(path: Path, X: Array | pd.DataFrame, model: MultiTaskEstimator) -> None:
     """A table has every column that the model was fitted on, and numbers and dates where there were some."""
     if isinstance(X, np.ndarray) or model.preprocessor_ is None:
@@ -134,9 +152,9 @@ def check_features(path: Path, X: Array | pd.DataFrame, model: MultiTaskEstimato
     absent = [name for name in features_of(model) if name not in place]
     if absent:
         raise ValueError(lacking(str(path), absent, place, [*features_of(model), task_name(model)]))
-    for name, kind in model.preprocessor_.kinds_.items():
-        if kind != "text":
-            as_numbers(X.iloc[:, place[name]], kind, source=path)
+    for name, form in model.preprocessor_.formats_.items():
+        if form.kind != "text":
+            as_numbers(X.iloc[:, place[name]], form, source=path)
 
 
 def features_of(model: MultiTaskEstimator) -> list[str]:

@@ -26,10 +26,10 @@ def prediction_columns(model: MultiTaskEstimator, X: MatrixLike, tasks: Array) -
     """DataFrame: prediction, one probability per class, and total, aleatoric, epistemic."""
     import pandas as pd
 
-    from vmtl import MultiTaskClassifier
+    from vmtl.cli._support.loading import is_classifier
 
     columns: dict[str, Array] = {}
-    if isinstance(model, MultiTaskClassifier):
+    if is_classifier(model):
         probabilities = model.predict_proba(X, tasks=tasks)
         columns["prediction"] = model.classes_[probabilities.argmax(axis=1)]
         for place, label in enumerate(model.classes_):
@@ -44,9 +44,9 @@ def guaranteed_columns(model: MultiTaskEstimator, X: MatrixLike, tasks: Array, c
     """DataFrame: low and high, or the classes of the set in one cell."""
     import pandas as pd
 
-    from vmtl import MultiTaskClassifier
+    from vmtl.cli._support.loading import is_classifier
 
-    if not isinstance(model, MultiTaskClassifier):
+    if not is_classifier(model):
         return model.predict_interval(X, tasks=tasks, coverage=coverage).reset_index(drop=True)
     inside = model.predict_set(X, tasks=tasks, coverage=coverage).to_numpy()
     return pd.DataFrame({"set": ["; ".join(map(str, model.classes_[row])) for row in inside]})
@@ -56,6 +56,14 @@ def rounded(columns: pd.DataFrame) -> pd.DataFrame:
     """Probabilities and uncertainties with six significant digits; the prediction stays as it is."""
     names = [name for name in columns.columns if name not in ("prediction", "set")]
     return columns.assign(**{name: [float(f"{value:.6g}") for value in columns[name]] for name in names})
+
+
+def of_all_rows(columns: pd.DataFrame, known: Array | None, n_rows: int) -> pd.DataFrame:
+    """The columns of the rows ``known``, with empty cells for all other rows; None is all."""
+    if known is None or len(known) == n_rows:
+        return columns
+    spread = columns.astype(object).set_axis(known).reindex(range(n_rows))
+    return spread.where(spread.notna(), None)
 
 
 def beside(table: pd.DataFrame, columns: pd.DataFrame, path: Path) -> pd.DataFrame:

@@ -132,6 +132,5 @@ def map_cells(weights: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
 
 def cut_name(name: str, most: int = NAME) -> str:
     """The name of a task, cut where it is longer than that."""
-    from vmtl.report.style import short
-
-    return short(name, most)
+    text = " ".join(name.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

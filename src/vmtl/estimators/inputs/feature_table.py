@@ -9,6 +9,7 @@ import numpy as np
 
 from vmtl._utils.messages import first_few, quoted
 from vmtl._utils.types import Array, MatrixLike, Unchecked
+from vmtl.data.preprocessing import lacking
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +100,16 @@ def _is_text(column: pd.Series) -> bool:
     if kind != "O":
         return kind not in "biuf"
     return any(isinstance(value, str) for value in column.head(1000))
+
+
+def in_training_order(X: Unchecked, names: Array | None) -> Unchecked:
+    """The columns of a DataFrame that a model was fitted on, in the order of training; other X as it is."""
+    if names is None or not hasattr(X, "iloc") or getattr(X, "ndim", 0) != 2 or list(X.columns) == list(names):
+        return X
+    absent = [name for name in names if name not in X.columns]
+    if absent:
+        raise ValueError(lacking("X", absent, map(str, X.columns), map(str, names)))
+    return X[list(names)]
 
 
 def as_table(X: Unchecked) -> pd.DataFrame:

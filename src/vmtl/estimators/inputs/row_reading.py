@@ -9,7 +9,13 @@ from sklearn.utils.validation import validate_data
 
 from vmtl._utils.types import Array, MatrixLike, VectorLike
 from vmtl.data.preprocessing import TablePreprocessor
-from vmtl.estimators.inputs.feature_table import as_table, check_kind, check_range, needs_table
+from vmtl.estimators.inputs.feature_table import (
+    as_table,
+    check_kind,
+    check_range,
+    in_training_order,
+    needs_table,
+)
 from vmtl.estimators.inputs.task_column import has_task_column, split_task_column
 from vmtl.estimators.inputs.task_labels import check_no_empty_task, task_values
 
@@ -44,7 +50,9 @@ def read_rows(estimator: Any, X: MatrixLike, tasks: VectorLike | None) -> tuple[
     """X (n, D) and task labels (n,), read as the fit of ``estimator`` read them."""
     X, tasks = split_tasks(estimator, X, tasks, _n_raw_columns(estimator))
     check_kind(X)
-    if estimator.preprocessor_ is not None:
+    if estimator.preprocessor_ is None:
+        X = in_training_order(X, getattr(estimator, "feature_names_in_", None))
+    else:
         X = estimator.preprocessor_.transform(as_table(X))
     x = _finite_array(estimator, validate_data(estimator, X, reset=False, **CHECKS))
     return x, row_labels(estimator, tasks, len(x))

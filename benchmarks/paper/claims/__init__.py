@@ -1,0 +1,1 @@
+"""What the paper claims, and what records say about it."""

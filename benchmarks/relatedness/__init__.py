@@ -1,0 +1,1 @@
+"""Sets of tasks whose relations are known, many tasks and new tasks."""

@@ -1,1 +1,0 @@
-"""Benchmarks: jobs named by their arguments, records as JSON lines, tables as pure functions of records."""

@@ -1,1 +1,0 @@
-"""How posteriors are found: exactly, or by gradient steps; and what they predict for new rows."""

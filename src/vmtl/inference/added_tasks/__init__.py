@@ -1,1 +1,0 @@
-"""A task more, or more rows of a known one, without fitting again."""

@@ -1,1 +1,0 @@
-"""Who is like whom: positions of the tasks, readings of them, and the covariance of their weights."""

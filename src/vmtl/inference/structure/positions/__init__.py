@@ -1,1 +1,0 @@
-"""Where the tasks lie by their representations."""

@@ -1,1 +1,0 @@
-"""How the targets read the tasks: as they lie, some apart, in groups."""

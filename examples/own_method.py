@@ -16,7 +16,7 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from vmtl import METHODS, Method, MultiTaskClassifier, register_method
+from vmtl import METHODS, Method, VMTLClassifier, load, register_method
 from vmtl.datasets import make_task_groups
 
 MIXTURE_W = Method(
@@ -36,7 +36,7 @@ def main() -> None:
     tasks = make_task_groups(seed=0)  # two groups of five tasks, one unrelated task, one adversary
     train, test = tasks.problem.subset(tasks.split.train), tasks.problem.subset(tasks.split.test)
     for method in ("vbmtl", "mixture_w", "vmtl"):
-        model = MultiTaskClassifier(method, max_steps=steps, random_state=0)
+        model = VMTLClassifier(method, encoder="linear", max_steps=steps, random_state=0)
         model.fit(train.X, train.labels, tasks=train.tasks)
         accuracy = model.score_tasks(test.X, test.labels, tasks=test.tasks).mean()
         print(f"{METHODS[method].name:10s} accuracy {accuracy:.3f}")
@@ -49,11 +49,11 @@ def main() -> None:
             print(f"{'':10s} saved and loaded by its id, {'the same' if same else 'other'} predictions")
 
 
-def save_and_load(model: MultiTaskClassifier) -> MultiTaskClassifier:
+def save_and_load(model: VMTLClassifier) -> VMTLClassifier:
     """A model file names its method: it loads wherever a method of that id is registered."""
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder) / "model.vmtl")
-        return MultiTaskClassifier.load(Path(folder) / "model.vmtl")
+        return load(Path(folder) / "model.vmtl")
 
 
 if __name__ == "__main__":

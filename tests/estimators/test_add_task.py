@@ -10,15 +10,15 @@ import pandas as pd
 import pytest
 
 from helpers.three_tasks import REAL, TASK, UNIT, X, Y
+import vmtl
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl.datasets import make_task_groups
-from vmtl.inference.added_tasks import extension
-from vmtl.inference.structure import covariance, mixing_weights, placed_tasks
-from vmtl.inference.structure.positions import task_positions
-from vmtl.model import mixing
+from vmtl.estimators import relatedness_tables
+from vmtl.gp import relatedness, surroundings, task_covariance
+from vmtl.gp.positions import task_positions
+from vmtl.results import relatedness as results
 from vmtl.serving import describe
 
-pytestmark = pytest.mark.usefixtures("quick_inference")
 GROUPS = make_task_groups(0, unrelated=0, adversarial=0, tasks_per_group=3, n_rows=(20, 30), n_test=60)
 NAMES = np.array(GROUPS.problem.task_names, dtype=object)[GROUPS.problem.task]
 TRAIN = np.isin(np.arange(len(NAMES)), GROUPS.split.train)
@@ -78,9 +78,8 @@ def test_everything_speaks_of_one_task_more(before: Estimator, after: Estimator)
     np.testing.assert_allclose(after.alpha_.sum(axis=1), 1, rtol=1e-5)
     assert after.sharing_.between(0, 1).all()
     assert after.sharing_interval_.shape == (n_tasks, 2)
-    assert list(after.positions_.index) == list(after.tasks_) == list(after.history_["task"])
-    assert np.isfinite(after.history_["nll"]).all()
-    structure = after.hyperparameters_.structure
+    assert list(after.positions_.index) == list(after.tasks_)
+    structure = after.structure_
     assert structure is not None
     assert structure.covariance is not None
     assert np.linalg.eigvalsh(structure.covariance.numpy()).min() > 0
@@ -119,7 +118,7 @@ def test_the_new_task_is_learned_about_as_in_one_fit(after: Estimator) -> None:
 
 def test_it_is_saved_and_loaded_to_the_bit_and_extended_again(after: Estimator, tmp_path: Path) -> None:
     after.save(tmp_path / "model.vmtl")
-    again = type(after).load(tmp_path / "model.vmtl")
+    again = vmtl.load(tmp_path / "model.vmtl")
     X, y = rows(NEW, is_real(after), train=False)
     for one, other in zip(*(predictions(m, X, np.full(len(y), NEW)) for m in (after, again)), strict=True):
         assert np.array_equal(one, other)
@@ -190,44 +189,20 @@ def test_one_class_only_is_learned_and_said() -> None:
     assert p[:, 1].mean() > model.predict_proba(X, tasks=TASK)[:, 1].mean()
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"preset": "paper", "max_steps": 2}, "only the exact posterior can be extended"),
-        ({"method": "bmtl"}, "only the exact posterior can be extended"),
-        ({"method": "vstl"}, "fit a model of its rows alone"),
-        ({"method": "pooled"}, "are predicted with unknown_task='average'"),
-        ({"sharing": 0.5, "max_steps": 2}, "only the exact posterior can be extended"),
-    ],
-)
-def test_fits_that_cannot_be_extended_say_why(options: dict[str, object], reason: str) -> None:
-    model = MultiTaskClassifier(random_state=0, **options).fit(X, Y, tasks=TASK)
-    with pytest.raises(ValueError, match=reason):
-        model.add_task(X[:4], Y[:4], task="east")
+def test_one_task_is_joined_by_a_second() -> None:
+    model = MultiTaskRegressor(random_state=0).fit(REAL.X[TASK != "west"], UNIT[TASK != "west"], tasks="all")
+    model.add_task(REAL.X[TASK == "west"], UNIT[TASK == "west"], task="west")
+    assert model.alpha_.shape == (2, 2)
+    assert model.score(REAL.X[TASK == "west"], UNIT[TASK == "west"], tasks=["west"] * 12) > 0
 
 
-@pytest.mark.parametrize("method", ["vmtl", "bakker"])
-def test_one_task_says_nothing_of_how_alike_tasks_are(method: str) -> None:
-    model = MultiTaskRegressor(method, random_state=0).fit(REAL.X, UNIT)
-    with pytest.raises(ValueError, match="fit two together first"):
-        model.add_task(REAL.X[:4], UNIT[:4], task="east")
-
-
-@pytest.mark.parametrize("method", ["vmtl", "vbmtl"])
-@pytest.mark.parametrize("n_tasks", [2, 3])
-def test_two_tasks_and_tasks_that_share_nothing_get_a_third(method: str, n_tasks: int) -> None:
-    known = np.isin(TASK, ["north", "south", "west"][:n_tasks])
-    model = MultiTaskRegressor(method, random_state=0).fit(REAL.X[known], UNIT[known], tasks=TASK[known])
-    model.add_task(REAL.X[TASK == "west"], UNIT[TASK == "west"], task="east")
-    assert model.alpha_.shape == (n_tasks + 1, n_tasks + 1)
-    assert model.score(REAL.X[TASK == "west"], UNIT[TASK == "west"], tasks=["east"] * 12) > 0
-
-
-def test_an_early_file_cannot_be_extended_and_says_so() -> None:
-    folder = Path(__file__).parents[2] / "reliability" / "models-0.1.0"
-    model = MultiTaskClassifier.load(folder / "classifier.vmtl")
-    with pytest.raises(ValueError, match="its file is of a version that did not keep"):
-        model.add_task(np.zeros((2, model.n_features_in_)), model.classes_[:2], task="east")
+@pytest.mark.parametrize("relatedness", ["learned", "even", "none", "pooled"])
+def test_two_tasks_get_a_third(relatedness: str) -> None:
+    known = TASK != "west"
+    model = MultiTaskRegressor(relatedness, random_state=0).fit(REAL.X[known], UNIT[known], tasks=TASK[known])
+    model.add_task(REAL.X[~known], UNIT[~known], task="west")
+    assert model.alpha_.shape == (3, 3)
+    assert model.score(REAL.X[~known], UNIT[~known], tasks=TASK[~known]) > 0
 
 
 @pytest.mark.parametrize("real", [False, True], ids=["classes", "numbers"])
@@ -239,10 +214,10 @@ def test_many_tasks_without_a_table_of_all_pairs_get_one_more(
     X_test, y_test = rows(NEW, real, train=False)
     tasks = np.full(len(X_test), NEW, dtype=object)
     table = fitted(real).add_task(*rows(NEW, real), task=NEW)
-    for module in (covariance, task_positions, placed_tasks):
+    for module in (task_covariance, task_positions):
         monkeypatch.setattr(module, "MAX_DENSE", 4)
     model = fitted(real).add_task(*rows(NEW, real), task=NEW)
-    structure = model.hyperparameters_.structure
+    structure = model.structure_
     assert structure is not None
     assert structure.covariance is None
     assert structure.factor is not None
@@ -250,7 +225,7 @@ def test_many_tasks_without_a_table_of_all_pairs_get_one_more(
     assert model.alpha_.shape == (len(model.tasks_), len(model.tasks_))
     assert model.score(X_test, y_test, tasks=tasks) > table.score(X_test, y_test, tasks=tasks) - 0.15
     model.save(tmp_path / "model.vmtl")
-    again = type(model).load(tmp_path / "model.vmtl").add_task(*rows(NEW, real), task="another")
+    again = vmtl.load(tmp_path / "model.vmtl").add_task(*rows(NEW, real), task="another")
     for one, other in zip(predictions(model, X_test, tasks), predictions(again, X_test, tasks), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -258,9 +233,9 @@ def test_many_tasks_without_a_table_of_all_pairs_get_one_more(
 def test_a_model_of_thousands_of_tasks_grows_without_a_table(
     before: Estimator, after: Estimator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (extension, mixing, mixing_weights):
+    for module in (relatedness, relatedness_tables, surroundings, task_positions, results):
         monkeypatch.setattr(module, "MAX_TASKS", len(before.tasks_))
-    for module in (covariance, task_positions, placed_tasks):
+    for module in (task_covariance, task_positions):
         monkeypatch.setattr(module, "MAX_DENSE", 4)
     real = is_real(before)
     model = fitted(real)
@@ -269,26 +244,9 @@ def test_a_model_of_thousands_of_tasks_grows_without_a_table(
     model.add_task(*rows(NEW, real), task=NEW)
     again = predictions(model, GROUPS.problem.X[known], NAMES[known])
     assert all(np.array_equal(one, other) for one, other in zip(unchanged, again, strict=True))
-    structure = model.hyperparameters_.structure
+    structure = model.structure_
     assert structure is not None
     assert structure.alpha is None
     X, y = rows(NEW, real, train=False)
     tasks = np.full(len(y), NEW, dtype=object)
     assert model.score(X, y, tasks=tasks) > after.score(X, y, tasks=tasks) - 0.15
-
-
-def test_one_gaussian_of_all_tasks_is_what_a_new_task_comes_from(tmp_path: Path) -> None:
-    """Bakker and Heskes: rows unlike any before give new features, and their prior has no opinion of these."""
-    (X, y), (held, truth) = rows(NEW, False), rows(NEW, False, train=False)
-    longer = fitted(False, method="bakker").add_task(X[:3], y[:3], task=NEW)
-    alone = MultiTaskClassifier("bakker", random_state=0).fit(X[:3], y[:3], tasks=[NEW] * 3)
-    tasks = np.full(len(truth), NEW, dtype=object)
-    assert longer.score(held, truth, tasks=tasks) > alone.score(held, truth, tasks=tasks)
-    far = copy.deepcopy(longer).add_task(5 * X, y, task="far")
-    assert far._fitted.model.prior_w.mean.shape[-1] > longer._fitted.model.prior_w.mean.shape[-1]
-    assert far.score(5 * X, y, tasks=np.full(len(y), "far")) > 0.5
-    before, after = (m.predict_proba(held, tasks=tasks) for m in (longer, far))
-    assert np.array_equal(before, after)
-    far.save(tmp_path / "far.vmtl")
-    again = MultiTaskClassifier.load(tmp_path / "far.vmtl")
-    assert np.array_equal(again.predict_proba(held, tasks=tasks), after)

@@ -5,21 +5,21 @@ from __future__ import annotations
 import copy
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from helpers.quick import shorten
+import vmtl
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 from vmtl._utils.tensor_files import ModelFileError
 from vmtl._utils.types import Array
+from vmtl.data.row_order import in_canonical_order
 from vmtl.data.rows import Rows
 from vmtl.estimators import model_file
-from vmtl.inference.forest.growing import grow_forest
-from vmtl.inference.forest.share import infer_share
-from vmtl.serving.prediction_module import PredictionModule
+from vmtl.estimators.inputs.training_rows import make_rows
+from vmtl.gp.forest import grow_forest, infer_share
 
 RNG = np.random.default_rng(0)
 TASK = np.arange(120) % 3
@@ -37,18 +37,8 @@ ADDED = RNG.uniform(-1, 1, size=(20, 4))
 ADDED_Y = steps(ADDED)
 
 
-Estimator = TypeVar("Estimator", MultiTaskClassifier, MultiTaskRegressor)
-
-
-def quick(estimator: Estimator, x: Array, y: Array, task: Array) -> Estimator:
-    """The fit without most of its time."""
-    with pytest.MonkeyPatch.context() as patch:
-        shorten(patch)
-        return estimator.fit(x, y, tasks=task)
-
-
 def fit(**options: Any) -> MultiTaskClassifier:
-    return quick(MultiTaskClassifier(**{"random_state": 0, **options}), X, Y, TASK)
+    return MultiTaskClassifier(**{"random_state": 0, **options}).fit(X, Y, tasks=TASK)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +55,7 @@ def alone() -> MultiTaskClassifier:
 def said(model: MultiTaskClassifier, x: Array) -> torch.Tensor:
     """What the forest says by itself."""
     with torch.no_grad():
-        return model._fitted.forest(torch.from_numpy(x).float())
+        return model._fitted.forest(torch.from_numpy(x))
 
 
 def entropy(p: Array) -> Array:
@@ -115,26 +105,29 @@ def test_a_row_alone_is_predicted_as_among_others(model: MultiTaskClassifier) ->
 
 def test_a_file_holds_the_forest(model: MultiTaskClassifier, tmp_path: Path) -> None:
     model.save(tmp_path / "model.vmtl")
-    loaded = MultiTaskClassifier.load(tmp_path / "model.vmtl")
+    loaded = vmtl.load(tmp_path / "model.vmtl")
     assert loaded.hyperparameters_.forest_share == model.hyperparameters_.forest_share
     for name in ("predict_proba", "uncertainty", "predict_set"):
         before, after = (np.asarray(getattr(m, name)(NEW, tasks=NEW_TASK)) for m in (model, loaded))
         np.testing.assert_array_equal(after, before)
-    tensors, again = model._fitted.forest.state_dict(), loaded._fitted.forest.state_dict()
+    tensors, again = model._fitted.forest.to_tensors(), loaded._fitted.forest.to_tensors()
     assert all(torch.equal(again[name], tensor) for name, tensor in tensors.items())
 
 
-@pytest.mark.parametrize("name", ["column", "threshold", "below", "above", "value", "root", "base", "share"])
+@pytest.mark.parametrize(
+    "name", ["column", "threshold", "below", "above", "value", "root", "base", "sharpness", "share"]
+)
 def test_a_file_without_all_of_the_forest_is_refused(name: str, model: MultiTaskClassifier) -> None:
-    payload, tensors = model_file.describe(model)
-    payload["metadata"] = {}
-    model_file.rebuild(MultiTaskClassifier, payload, tensors, "whole")
-    del tensors[f"forest.{name}"]
+    document, tensors = model_file.describe(model)
+    model_file.rebuild(document, tensors, "whole")
+    del tensors[f"fitted.forest.{name}"]
     with pytest.raises(ModelFileError, match="does not describe"):
-        model_file.rebuild(MultiTaskClassifier, payload, tensors, "damaged")
+        model_file.rebuild(document, tensors, "damaged")
 
 
 def test_an_exported_program_holds_the_forest(model: MultiTaskClassifier) -> None:
+    from vmtl.serving.prediction_module import PredictionModule
+
     module = PredictionModule(model)
     with torch.no_grad():
         outputs = dict(zip(module.outputs, module(torch.from_numpy(NEW), torch.from_numpy(NEW_TASK)), strict=True))
@@ -143,33 +136,16 @@ def test_an_exported_program_holds_the_forest(model: MultiTaskClassifier) -> Non
         np.testing.assert_allclose(outputs[str(name)], values, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"method": "vbmtl"},
-        {"method": "stl", "max_steps": 2},
-        {"preset": "paper", "max_steps": 2},
-        {"encoder": "linear", "max_steps": 2},
-        {"bayesian_w": False},
-    ],
-    ids=str,
-)
-def test_others_have_no_forest(options: dict[str, Any]) -> None:
-    other = fit(**options)
-    assert other._fitted.forest is None
-    assert other.hyperparameters_.forest_share is None
-
-
 @pytest.mark.parametrize(("columns", "has_forest"), [(100, True), (101, False)])
 def test_what_is_no_table_has_no_forest(columns: int, has_forest: bool) -> None:
     x = np.column_stack([X[:40], np.random.default_rng(1).normal(size=(40, columns - 4))])
-    wide = quick(MultiTaskClassifier(random_state=0), x, Y[:40], TASK[:40])
+    wide = MultiTaskClassifier(random_state=0).fit(x, Y[:40], tasks=TASK[:40])
     assert (wide._fitted.forest is not None) is has_forest
     assert (wide.hyperparameters_.forest_share is not None) is has_forest
 
 
 def test_a_regression_has_no_forest() -> None:
-    regressor = quick(MultiTaskRegressor(random_state=0), X, X[:, 0] + Y, TASK)
+    regressor = MultiTaskRegressor(random_state=0).fit(X, X[:, 0] + Y, tasks=TASK)
     assert regressor._fitted.forest is None
     assert regressor.hyperparameters_.forest_share is None
     assert "forest" not in signature(MultiTaskRegressor).parameters
@@ -179,7 +155,7 @@ def test_a_regression_has_no_forest() -> None:
 
 
 def training_rows(model: MultiTaskClassifier) -> Rows:
-    return model._rows(X, Y.astype(np.int64), TASK, np.ones(120), 3, 2)
+    return in_canonical_order(make_rows(X, Y.astype(np.int64), TASK, np.ones(120), 3, model._encoder))
 
 
 def test_left_out_rows_are_predicted_by_both(model: MultiTaskClassifier, alone: MultiTaskClassifier) -> None:
@@ -206,8 +182,8 @@ def test_a_further_task_leaves_the_forest_and_all_others_as_they_are(model: Mult
     longer.add_task(ADDED, ADDED_Y, task=3)
     np.testing.assert_array_equal(longer.predict_proba(NEW, tasks=NEW_TASK), before)
     assert longer.hyperparameters_.forest_share == model.hyperparameters_.forest_share
-    kept = longer._fitted.forest.state_dict()
-    assert all(torch.equal(kept[name], tensor) for name, tensor in model._fitted.forest.state_dict().items())
+    kept = longer._fitted.forest.to_tensors()
+    assert all(torch.equal(kept[name], tensor) for name, tensor in model._fitted.forest.to_tensors().items())
 
 
 @pytest.mark.parametrize("task", [3, 1])
@@ -225,14 +201,12 @@ def test_rows_that_are_added_are_scored_with_the_forest(
 
 
 def test_the_order_of_rows_does_not_matter() -> None:
-    """By the whole inference: a shortened one is less sure of what it chooses."""
     order = np.random.default_rng(1).permutation(120)
     one, other = (
-        MultiTaskClassifier(random_state=0, dtype="float64").fit(X[rows], Y[rows], tasks=TASK[rows])
-        for rows in (np.arange(120), order)
+        MultiTaskClassifier(random_state=0).fit(X[rows], Y[rows], tasks=TASK[rows]) for rows in (np.arange(120), order)
     )
     assert other.hyperparameters_.forest_share == pytest.approx(one.hyperparameters_.forest_share, abs=1e-5)
-    trees, others = one._fitted.forest.state_dict(), other._fitted.forest.state_dict()
+    trees, others = one._fitted.forest.to_tensors(), other._fitted.forest.to_tensors()
     assert all(torch.equal(others[name], tensor) for name, tensor in trees.items() if name != "share")
     p, q = (m.predict_proba(NEW, tasks=NEW_TASK) for m in (other, one))
     np.testing.assert_allclose(p, q, rtol=0, atol=1e-6)

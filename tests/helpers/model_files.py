@@ -12,7 +12,6 @@ import pytest
 
 import vmtl
 from helpers.reliable import make_toy
-from vmtl import MultiTaskClassifier
 from vmtl._utils.tensor_files import ModelFileError
 
 MEGABYTE = 2**20
@@ -42,7 +41,7 @@ def put_together(table: dict[str, Any], header: dict[str, Any], payload: Any, bo
     return len(raw).to_bytes(8, "little") + raw + body
 
 
-def refused(file: Path, kind: Any = MultiTaskClassifier, match: str | None = None) -> None:
+def refused(file: Path, match: str | None = None) -> None:
     """Loading is one ModelFileError of one line, without much memory."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(ModelFileError, match=match) as caught:

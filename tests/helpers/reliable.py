@@ -61,6 +61,15 @@ def digest(model: Any) -> str:
     return total.hexdigest()
 
 
+#: argv: seed. Prints digests of a classifier and of a regressor, fitted as users get them.
+FIT = """
+import sys
+from helpers.reliable import digest, make_toy
+from vmtl import MultiTaskClassifier, MultiTaskRegressor
+toy = make_toy()
+for kind, y in ((MultiTaskClassifier, toy.labels), (MultiTaskRegressor, toy.values)):
+    print(digest(kind(random_state=int(sys.argv[1]), n_threads=1).fit(toy.X, y, tasks=toy.tasks)))
+"""
 #: argv: folder, estimator, options as Python, seconds between checkpoints. Prints the number of every step, and in the
 #: end a digest of all weights.
 RUN = """

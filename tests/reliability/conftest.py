@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers.reliable import Toy, make_toy
-from vmtl import MultiTaskClassifier
+from vmtl import MultiTaskClassifier, VMTLClassifier
 
 
 @pytest.fixture(scope="session")
@@ -14,7 +14,16 @@ def toy() -> Toy:
 
 
 @pytest.fixture(scope="module")
-def good(quick_inference: None, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     toy, file = make_toy(n=30), tmp_path_factory.mktemp("good") / "model"
-    MultiTaskClassifier(max_steps=3, random_state=0).fit(toy.X, toy.labels, tasks=toy.tasks).save(file)
+    MultiTaskClassifier(random_state=0).fit(toy.X, toy.labels, tasks=toy.tasks).save(file)
+    return file.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def good_paper(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The same of the paper's system."""
+    toy, file = make_toy(n=30), tmp_path_factory.mktemp("good") / "model"
+    model = VMTLClassifier(encoder="linear", latent_dim=8, max_steps=3, random_state=0)
+    model.fit(toy.X, toy.labels, tasks=toy.tasks).save(file)
     return file.read_bytes()

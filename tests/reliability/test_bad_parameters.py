@@ -7,14 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.bad_inputs import OPTIONS
 from helpers.reliable import Toy
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import MultiTaskClassifier, MultiTaskRegressor, VMTLClassifier, VMTLRegressor
 
-pytestmark = pytest.mark.usefixtures("inference")
-
-
-PARAMETER_CASES: dict[str, dict[str, Any]] = {
+#: Of all estimators.
+COMMON: dict[str, dict[str, Any]] = {
+    "unknown_task": {"unknown_task": "none"},
+    "missing": {"missing": "none"},
+    "n_threads": {"n_threads": 0},
+    "n_threads as text": {"n_threads": "two"},
+    "task_column": {"task_column": "none"},
+    "random_state": {"random_state": "seed"},
+}
+PAPER: dict[str, dict[str, Any]] = {
     "method": {"method": "none"},
     "preset": {"preset": "none"},
     "encoder": {"encoder": "none"},
@@ -31,22 +36,32 @@ PARAMETER_CASES: dict[str, dict[str, Any]] = {
     "learning_rate": {"learning_rate": 0},
     "learning_rate as text": {"learning_rate": "fast"},
     "predictive": {"predictive": "none"},
-    "unknown_task": {"unknown_task": "none"},
-    "missing": {"missing": "none"},
     "dtype": {"dtype": "float16"},
     "device": {"device": "nowhere"},
-    "n_threads": {"n_threads": 0},
-    "n_threads as text": {"n_threads": "two"},
-    "task_column": {"task_column": "none"},
-    "random_state": {"random_state": "seed"},
 }
 
 
-@pytest.mark.parametrize("kind", [MultiTaskClassifier, MultiTaskRegressor])
-@pytest.mark.parametrize("name", PARAMETER_CASES)
-def test_parameters(name: str, kind: Any, toy: Toy) -> None:
+def check_parameter(kind: Any, parameter: dict[str, Any], y: Any, toy: Toy) -> None:
     """A wrong parameter is named by a ValueError."""
-    with pytest.raises(ValueError, match=next(iter(PARAMETER_CASES[name])).split("_")[0]):
-        kind(**{**OPTIONS, **PARAMETER_CASES[name]}).fit(
-            toy.X, toy.labels if kind is MultiTaskClassifier else toy.values
-        )
+    with pytest.raises(ValueError, match=next(iter(parameter)).split("_")[0]):
+        kind(**{"random_state": 0, **parameter}).fit(toy.X, y)
+
+
+@pytest.mark.parametrize("name", [*COMMON, "relatedness"])
+def test_parameters(name: str, toy: Toy) -> None:
+    parameter = COMMON.get(name, {name: "none"})
+    check_parameter(MultiTaskClassifier, parameter, toy.labels, toy)
+    check_parameter(MultiTaskRegressor, parameter, toy.values, toy)
+
+
+@pytest.mark.parametrize("name", [*COMMON, *PAPER])
+def test_parameters_of_the_paper(name: str, toy: Toy) -> None:
+    parameter = {**COMMON, **PAPER}[name]
+    check_parameter(VMTLClassifier, parameter, toy.labels, toy)
+    check_parameter(VMTLRegressor, parameter, toy.values, toy)
+
+
+@pytest.mark.parametrize("weight", ["even", {"no": 1.0}, {"low": -1.0}], ids=str)
+@pytest.mark.parametrize("kind", [MultiTaskClassifier, VMTLClassifier])
+def test_class_weight(kind: Any, weight: Any, toy: Toy) -> None:
+    check_parameter(kind, {"class_weight": weight}, toy.labels, toy)

@@ -12,11 +12,9 @@ from helpers.bad_inputs import OPTIONS, with_value
 from helpers.reliable import Toy, make_toy
 from vmtl import MultiTaskClassifier
 
-pytestmark = pytest.mark.usefixtures("inference")
-
 
 @pytest.fixture(scope="module")
-def fitted(inference: None) -> MultiTaskClassifier:
+def fitted() -> MultiTaskClassifier:
     toy = make_toy()
     return MultiTaskClassifier(**OPTIONS).fit(toy.X, toy.labels, tasks=toy.tasks)
 
@@ -35,7 +33,7 @@ def fitted(inference: None) -> MultiTaskClassifier:
 )
 def test_predicting_what_cannot_be(fitted: MultiTaskClassifier, change: Any, error: str, toy: Toy) -> None:
     X, tasks = change(toy)
-    for ask in (fitted.predict, fitted.predict_proba, fitted.uncertainty, fitted.encode):
+    for ask in (fitted.predict, fitted.predict_proba, fitted.uncertainty, fitted.transform):
         with pytest.raises(ValueError, match=error):
             ask(X, tasks=tasks)
 

@@ -11,16 +11,15 @@ from typing import Any
 import pytest
 
 from helpers.reliable import RUN, Toy, digest, make_toy, run_python, start_python
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import VMTLClassifier, VMTLRegressor
 from vmtl._utils import tensor_files
 
 pytestmark = pytest.mark.system
 
 #: Everything that a step can depend on: early stopping, noise, dropout and batches, closed-form priors.
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
-    "default": ("c", {"max_steps": 150, "random_state": 3}),
-    "early stopping": ("c", {"max_steps": 150, "random_state": 3, "early_stopping": True}),
-    "paper": ("c", {"preset": "paper", "max_steps": 40, "latent_dim": 16, "random_state": 3}),
+    "early stopping": ("c", {"max_steps": 150, "encoder": "linear", "random_state": 3, "early_stopping": True}),
+    "paper": ("c", {"max_steps": 40, "latent_dim": 16, "random_state": 3}),
     "closed-form prior": ("r", {"method": "long", "encoder": "linear", "max_steps": 250, "random_state": 3}),
 }
 
@@ -32,7 +31,7 @@ def check_kills(name: str, folder: Path, kills: int) -> None:
     A run that ends before its next kill is compared and started again from nothing.
     """
     kind, options = RUNS[name]
-    toy, estimator = make_toy(), {"c": MultiTaskClassifier, "r": MultiTaskRegressor}[kind]
+    toy, estimator = make_toy(), {"c": VMTLClassifier, "r": VMTLRegressor}[kind]
     undisturbed = estimator(**options).fit(toy.X, toy.labels if kind == "c" else toy.values, tasks=toy.tasks)
     expected, rng, killed, ended, steps = digest(undisturbed), random.Random(name), 0, 0, [0]
     while killed < kills:
@@ -73,7 +72,7 @@ def test_a_full_disk_keeps_the_last_good_checkpoint(toy: Toy, tmp_path: Path) ->
     script = """
 import resource, signal, sys
 from helpers.reliable import make_toy
-from vmtl import MultiTaskClassifier
+from vmtl import VMTLClassifier
 from vmtl.paper.training import checkpoints
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 checkpoints.EVERY_SECONDS = 0.0
@@ -81,7 +80,7 @@ toy = make_toy()
 def callback(progress):
     if progress.step == 4:
         resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))
-model = MultiTaskClassifier(max_steps=9, random_state=0)
+model = VMTLClassifier(max_steps=9, latent_dim=16, random_state=0)
 try:
     model.fit(toy.X, toy.labels, tasks=toy.tasks, checkpoint=sys.argv[1], callback=callback)
 except checkpoints.CheckpointError as error:
@@ -93,7 +92,9 @@ except checkpoints.CheckpointError as error:
     assert "File too large" in out
     assert not list(folder.glob(".*.tmp"))
     steps: list[int] = []
-    model = MultiTaskClassifier(max_steps=9, random_state=0)
+    model = VMTLClassifier(max_steps=9, latent_dim=16, random_state=0)
     model.fit(toy.X, toy.labels, tasks=toy.tasks, checkpoint=folder, callback=lambda p: steps.append(p.step))
     assert steps[0] == 5
-    assert digest(model) == digest(MultiTaskClassifier(max_steps=9, random_state=0).fit(*toy[:2], tasks=toy.tasks))
+    assert digest(model) == digest(
+        VMTLClassifier(max_steps=9, latent_dim=16, random_state=0).fit(*toy[:2], tasks=toy.tasks)
+    )

@@ -13,7 +13,7 @@ import pytest
 from helpers.reliable import run_python
 from vmtl import MultiTaskClassifier, MultiTaskRegressor
 
-pytestmark = [pytest.mark.system, pytest.mark.usefixtures("quick_inference")]
+pytestmark = pytest.mark.system
 
 MEGABYTE = 2**20
 #: argv: file, rows, columns, dtype. Predicts a memory-mapped array and reports its own peak of private memory.
@@ -31,7 +31,7 @@ def private():
 X = np.memmap(file, dtype=dtype, mode="r", shape=(rows, columns))
 few = np.asarray(X[:400], dtype=np.float32)
 y, tasks = few[:, 0] > np.median(few[:, 0]), np.arange(400) % 4
-model = MultiTaskClassifier(max_steps=5, random_state=0).fit(few, y, tasks=tasks)
+model = MultiTaskClassifier(random_state=0).fit(few, y, tasks=tasks)
 labels = np.arange(rows) % 4
 model.predict(X[:5000], tasks=labels[:5000])
 before, peak, done = private(), [0], threading.Event()
@@ -91,7 +91,7 @@ def test_139_tasks() -> None:
     tasks = np.sort(np.arange(139 * 6) % 139)
     X = rng.normal(size=(len(tasks), 10))
     y = X @ rng.normal(size=10) + 0.1 * tasks
-    model = MultiTaskRegressor(max_steps=10, random_state=0).fit(X, y, tasks=tasks)
+    model = MultiTaskRegressor(random_state=0).fit(X, y, tasks=tasks)
     assert model.alpha_.shape == (139, 139)
     assert np.isfinite(model.predict(X, tasks=tasks)).all()
     assert len(model.score_tasks(X, y, tasks=tasks)) == 139
@@ -103,7 +103,7 @@ def test_345_classes() -> None:
     y = np.repeat(np.arange(345), 4)
     X = rng.normal(size=(345, 12))[y] + 0.3 * rng.normal(size=(len(y), 12))
     tasks = np.arange(len(y)) % 2
-    model = MultiTaskClassifier(max_steps=10, random_state=0).fit(X, y, tasks=tasks)
+    model = MultiTaskClassifier(random_state=0).fit(X, y, tasks=tasks)
     found = model.predict_proba(X, tasks=tasks)
     assert found.shape == (len(y), 345)
     assert model.score(X, y, tasks=tasks) > 0.5
@@ -121,7 +121,7 @@ def leaked(fits: int) -> float:
     y = (X[:, 0] > 0).astype(int)
 
     def once(seed: int) -> None:
-        model = MultiTaskClassifier(max_steps=5, random_state=seed).fit(X, y, tasks=tasks)
+        model = MultiTaskClassifier(random_state=seed).fit(X, y, tasks=tasks)
         model.uncertainty(X, tasks=tasks)
 
     for seed in range(5):

@@ -16,8 +16,6 @@ import vmtl
 from helpers.model_files import MEGABYTE, predictions, put_together, take_apart
 from vmtl._utils.tensor_files import ModelFileError
 
-pytestmark = pytest.mark.usefixtures("quick_inference")
-
 
 @pytest.fixture(scope="module")
 def reference(good: bytes, tmp_path_factory: pytest.TempPathFactory) -> Any:

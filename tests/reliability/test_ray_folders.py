@@ -18,9 +18,10 @@ from vmtl.cli._support.folders import _each_file
 from vmtl.data.rows import Sums
 from vmtl.data.stored.crews import RayCrew
 from vmtl.data.stored.owner import Stage
-from vmtl.inference.exact import weight_prior
+from vmtl.estimators import parquet_fit
+from vmtl.gp import posterior
 
-pytestmark = [pytest.mark.system, pytest.mark.usefixtures("quick_inference")]
+pytestmark = pytest.mark.system
 pytest.importorskip("ray", reason="Ray is an extra: pip install vmtl[ray]")
 pytest.importorskip("pyarrow", reason="Parquet is an extra: pip install vmtl[tables]")
 
@@ -34,8 +35,8 @@ def workers_import_helpers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_of_two_workers_is_killed_in_a_pass(
     tmp_path: Path, workers_import_helpers: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(weight_prior, "MAX_DUAL_ROWS", 200)
-    monkeypatch.setattr(weight_prior, "SCALE_ROWS", 100)
+    monkeypatch.setattr(parquet_fit, "MAX_ROWS_IN_MEMORY", 200)
+    monkeypatch.setattr(posterior, "MAX_GRAM_ROWS", 200)
     table, passes = labelled(400, 0), []
     folder = write_folder(tmp_path / "rows", table)
     total, flag = RayCrew.total, tmp_path / "killed"
@@ -54,7 +55,7 @@ def test_one_of_two_workers_is_killed_in_a_pass(
         by_two.predict(X, tasks=tasks, return_std=True), here.predict(X, tasks=tasks, return_std=True), strict=True
     ):
         np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6)
-    assert by_two._fitted.model.task_rows.tolist() == table["site"].value_counts().sort_index().tolist()
+    assert by_two._fitted.task_rows.tolist() == table["site"].value_counts().sort_index().tolist()
 
 
 @pytest.mark.slow

@@ -9,10 +9,8 @@ import pytest
 
 from helpers.bad_inputs import OPTIONS
 from helpers.reliable import Toy
-from vmtl import MultiTaskClassifier, MultiTaskRegressor
+from vmtl import MultiTaskClassifier, MultiTaskRegressor, VMTLClassifier
 from vmtl._utils.tensor_files import ModelFileError
-
-pytestmark = pytest.mark.usefixtures("inference")
 
 
 def test_one_row(toy: Toy) -> None:
@@ -39,7 +37,7 @@ def check_many_classes(n_classes: int) -> None:
     X = rng.normal(size=(len(y), 8)) + y[:, None] % 7
     tasks = np.tile([0, 1], n_classes)
     options: dict[str, Any] = {"encoder": "linear", "latent_dim": 8, "n_z": 1, "n_w": 1, "max_steps": 1}
-    model = MultiTaskClassifier(method="bmtl", random_state=0, **options).fit(X, y, tasks=tasks)
+    model = VMTLClassifier(method="bmtl", random_state=0, **options).fit(X, y, tasks=tasks)
     probabilities = model.predict_proba(X[:100], tasks=tasks[:100])
     assert probabilities.shape == (100, n_classes)
     np.testing.assert_allclose(probabilities.sum(1), 1, atol=1e-4)

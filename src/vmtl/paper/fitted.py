@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -35,8 +35,7 @@ class FittedVMTL:
     model: Model
     history: History
     seed: int
-    #: Training leaves no rows out.
-    left_out: ClassVar[LeftOutScores | None] = None
+    left_out: LeftOutScores | None = None  # of cross_calibrate; training leaves no rows out
 
     def __post_init__(self) -> None:
         make_canonical(self.model)

@@ -24,7 +24,7 @@ from vmtl.data.stored.crews import LocalCrew
 from vmtl.data.stored.owner import Stage
 from vmtl.data.stored.parquet_folder import ParquetFolder
 from vmtl.data.stored.stored_rows import stored_rows
-from vmtl.inference.exact.iterative import DataTerm, squared_features
+from vmtl.gp.many_rows import DataTerm, squared_features
 
 torch.set_num_threads(1)
 
@@ -38,13 +38,13 @@ def widen(x):
 
 source = ParquetFolder.open(sys.argv[1])
 example = read(next(source.parts[0].frames(["a", "b", "task"]))[1].head(9), 0)
-DataTerm(torch.zeros(5, 1, 3, dtype=torch.float64), 1.0)(example)  # libraries are there
+DataTerm(torch.zeros(5, 1, 3, dtype=torch.float64), 1.0, None)(example)  # libraries are there
 before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 crew = LocalCrew(source.parts, "vmtl-test-of-memory-" + str(before))
 rows = stored_rows(crew, Stage(("a", "b", "task"), read), torch.full((5,), source.n_rows // 5), example)
 rows = rows.map_columns(widen)
 (told,) = rows.total(squared_features)
-rows.total(DataTerm(torch.zeros(5, 1, 513, dtype=torch.float64), 1.0))
+rows.total(DataTerm(torch.zeros(5, 1, 513, dtype=torch.float64), 1.0, None))
 crew.close()
 assert int(told[:, -1].sum()) == source.n_rows
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())

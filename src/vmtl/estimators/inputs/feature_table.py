@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 #: Numbers of one part of X at prediction: what is converted or copied at a time.
 PART_CELLS = 2**23
-#: Largest number that X may hold: squares, sums over columns and their inverses stay finite.
-LARGEST = {"float32": 1e15, "float64": 1e100}
+#: Largest number that X may hold: squares, sums over columns and their inverses stay finite, distances exact enough.
+LARGEST = {"float32": 1e15, "float64": 1e18}
 
 
 def check_range(X: Array, names: Array | None, dtype: str) -> None:
-    """NaN, infinity, and numbers whose squares would overflow are refused by the name of their column."""
+    """NaN, infinity, and numbers whose squares would overflow in ``dtype`` are refused by the name of their column."""
     if X.dtype.kind != "f" or X.size == 0:
         return
     limit = LARGEST[dtype]
@@ -38,9 +38,7 @@ def check_range(X: Array, names: Array | None, dtype: str) -> None:
             raise ValueError(f"X contains NaN in {named(bad)}; remove these rows, fill them, or set missing='impute'.")
         raise ValueError(f"X contains infinity (inf) in {named(bad)}; replace it by a number or a gap.")
     bad = np.flatnonzero((np.abs(X) > limit).any(axis=0))
-    raise ValueError(
-        f"X contains numbers beyond {limit:g} in {named(bad)}, too large for dtype={dtype!r}; divide the column."
-    )
+    raise ValueError(f"X contains numbers beyond {limit:g} in {named(bad)}, too large for {dtype}; divide the column.")
 
 
 def check_kind(X: Unchecked) -> None:
@@ -53,18 +51,6 @@ def check_kind(X: Unchecked) -> None:
     if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2 and not X.columns.is_unique:
         repeated = X.columns[X.columns.duplicated()][0]
         raise ValueError(f"The column {repeated!r} occurs twice in X; rename one of them.")
-
-
-def check_prediction(prediction: Iterable[Array], x: Array) -> None:
-    """A prediction that overflowed is an error, never an answer."""
-    for values in prediction:
-        finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
-        if not finite.all():
-            largest = float(np.abs(x[int(finite.argmin())]).max())
-            raise ValueError(
-                f"The prediction overflows for a row with values up to {largest:.3g}, far from all training rows; "
-                "check its units, or fit with dtype='float64'."
-            )
 
 
 def row_slices(X: MatrixLike) -> list[slice]:

@@ -8,7 +8,9 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from vmtl._utils.messages import did_you_mean, quoted
 from vmtl._utils.types import Array, VectorLike
-from vmtl.estimators.inputs.feature_table import LARGEST
+
+#: Largest target: its square is finite.
+LARGEST = 1e100
 
 
 def check_labels(y: Array) -> Array:
@@ -48,8 +50,8 @@ def check_targets(y: VectorLike) -> Array:
     values = np.asarray(column_or_1d(values, warn=True))
     if not np.isfinite(values).all():
         raise ValueError("y contains NaN or infinity (inf); remove these rows.")
-    if np.abs(values).max(initial=0) > LARGEST["float64"]:
-        raise ValueError(f"y contains numbers beyond {LARGEST['float64']:g}; use a larger unit.")
+    if np.abs(values).max(initial=0) > LARGEST:
+        raise ValueError(f"y contains numbers beyond {LARGEST:g}; use a larger unit.")
     return values
 
 

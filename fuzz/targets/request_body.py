@@ -13,7 +13,7 @@ import numpy as np
 from mutation import changed
 from oracle import check_sentence
 from targets.small_models import fitted_classifier
-from vmtl.deployment.service import make_app
+from vmtl.serving import Limits, make_app
 
 ROW = {"age": 61.5, "dose": 0.25, "ward": "a"}
 SEEDS = tuple(
@@ -28,9 +28,12 @@ SEEDS = tuple(
 )
 
 
+LOOP = asyncio.new_event_loop()  # the application keeps what waits in one loop
+
+
 @cache
 def app() -> Any:
-    return make_app(fitted_classifier(), max_rows=50, max_bytes=2**16)
+    return make_app(fitted_classifier(), limits=Limits(rows=50, bytes=2**16))
 
 
 async def post(body: bytes) -> tuple[int, bytes]:
@@ -52,7 +55,7 @@ async def post(body: bytes) -> tuple[int, bytes]:
 
 
 def one_input(data: bytes) -> None:
-    status, body = asyncio.run(post(data))
+    status, body = LOOP.run_until_complete(post(data))
     answer = json.loads(body)
     if status == 200:
         chances = [list(row["probabilities"].values()) for row in answer["predictions"]]

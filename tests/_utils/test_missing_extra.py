@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import vmtl.serving
 from helpers.processes import PATIENCE
 from vmtl._utils.missing_extra import require
 from vmtl._utils.progress_bar import progress_bar
@@ -56,13 +57,13 @@ def use_ray() -> object:
 
 
 def serve() -> object:
-    from vmtl.deployment import make_app
+    from vmtl.serving import make_app
 
     return make_app
 
 
 def export() -> object:
-    from vmtl.deployment.onnx_export import _import_onnx
+    from vmtl.serving.onnx_export import _import_onnx
 
     return _import_onnx()
 
@@ -89,6 +90,7 @@ def test_every_extra_is_asked_for_by_name(
     module: str, extra: str, use: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(vars(vmtl.serving), "make_app", raising=False)  # kept from an earlier use
     with pytest.raises(ImportError, match=rf'^[A-Z][^\n]* needs \w+; run pip install "vmtl\[{extra}\]"\.$'):
         use(tmp_path)
     assert extra in EXTRAS

@@ -100,6 +100,8 @@ def test_it_gives_the_models_predictions(client: Client, model: MultiTaskClassif
         ),
         ({"rows": [], "tasks": "north"}, 422, "The request has 0 rows; send between 1 and 100 at a time."),
         ({"rows": [GOOD] * 101, "tasks": "north"}, 422, "The request has 101 rows; send between 1 and 100 at a time."),
+        ("\ud800", 422, "?"),
+        ({"rows": [{**GOOD, "ward": "\ud800"}], "tasks": "\ud800"}, 422, "Unknown task"),
         ({"rows": [GOOD] * 1000, "tasks": "north"}, 413, "bytes, more than 20000; send fewer rows at a time."),
         ({"row": [GOOD]}, 422, "The request has the unknown key 'row' (did you mean 'rows'?); it takes rows, tasks"),
         ({"rows": [GOOD], "tasks": "north", "coverage": 0.999}, 422, "coverage=0.999 needs 999 labelled rows"),

@@ -57,9 +57,8 @@ def report(
     from vmtl.cli._support.files import check_output
     from vmtl.cli._support.loading import load_model, target_name, task_name
 
-    require("report", "The report", "matplotlib", "jinja2", "markupsafe")
     check_output(out, *filter(None, (model, data, train)))
-    check_comparison(compare, train)
+    check_request(compare, train)
     fitted = load_model(model, unknown_task)
     costs = stated_costs(fitted, cost_false_negative, cost_false_positive)
     tables, visible = Tables(data, train, task, target, positive), not (quiet or json)
@@ -70,8 +69,9 @@ def report(
     content.announce(out, len(page), quiet, json)
 
 
-def check_comparison(compare: list[str] | None, train: Path | None) -> None:
-    """Refuse to compare without rows to learn from."""
+def check_request(compare: list[str] | None, train: Path | None) -> None:
+    """Refuse to draw without the packages of figures, and to compare without rows to learn from."""
+    require("report", "The report", "matplotlib", "jinja2", "markupsafe")
     if compare and train is None:
         raise ValueError("Comparing with other methods needs their training rows; add --train TABLE.")
 

@@ -60,7 +60,7 @@ def read_frame(path: str | Path, *, encoding: str | None = None, sheet: str | No
     except UnicodeError:
         remedy = "name its encoding with --encoding (encoding= in Python), or save it as UTF-8"
         raise ValueError(f"{file} cannot be read: it is no {encoding or 'UTF-16'} text; {remedy}.") from None
-    except (ValueError, OSError, KeyError) as error:
+    except Exception as error:  # a damaged file fails in many ways
         reason = " ".join(str(error).split())[:200].rstrip(".")
         raise ValueError(f"{file} cannot be read as a {suffix} table ({reason}); save it again.") from error
 

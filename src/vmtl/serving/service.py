@@ -13,6 +13,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from vmtl import __version__
 from vmtl.serving.batch_prediction import answer_together, warm_up
@@ -21,15 +26,6 @@ from vmtl.serving.facts import describe
 from vmtl.serving.limits import Limits
 from vmtl.serving.openapi import openapi
 from vmtl.serving.requests import RequestReader
-
-try:
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.requests import ClientDisconnect, Request
-    from starlette.responses import JSONResponse, Response
-    from starlette.routing import Route
-except ImportError as error:
-    raise ImportError('Serving needs Starlette; run pip install "vmtl[serve]".') from error
 
 if TYPE_CHECKING:
     from vmtl.serving.facts import Estimator
@@ -129,7 +125,8 @@ class Predictions:
 
 
 def _refuse(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
-    return JSONResponse({"error": sentence}, status, headers)
+    """One sentence; what a request quotes may hold half of a surrogate pair, which no answer can."""
+    return JSONResponse({"error": sentence.encode(errors="replace").decode()}, status, headers)
 
 
 async def _no_such_page(request: Request, error: Exception) -> Response:

@@ -81,11 +81,10 @@ def test_options_reach_the_estimator(run: Run, tables: Path, tmp_path: Path) -> 
     )
     assert run(*fit, *chosen).exit_code == 0
     document = json.loads(run("info", out, "--json").stdout)
-    assert document["method"] == "stl"
-    assert document["settings"]["encoder"] == "linear"
-    assert document["settings"]["latent_dim"] == 4
-    assert document["settings"]["max_steps"] == 15
+    assert document["method"] == "STL"
     assert document["columns"] == ["age", "dose", "bmi"]
+    settings = load(out).settings_
+    assert (settings.encoder, settings.latent_dim, settings.max_steps) == ("linear", 4, 15)
 
 
 def test_a_checkpointed_run_gives_the_same_model(run: Run, tables: Path, tmp_path: Path) -> None:

@@ -70,7 +70,10 @@ FIT_ERRORS: dict[str, tuple[Callable[[Path, Path], Arguments], str]] = {
     "unknown preset": (lambda d, o: fit(d, "--paper-method", "vmtl", "--preset", "magic"), "Unknown preset 'magic'"),
     "unknown option": (lambda d, o: fit(d, "--set", "magic=1"), "--set 'magic=1' is not NAME=VALUE"),
     "no value": (lambda d, o: fit(d, "--set", "sharing"), "--set 'sharing' is not NAME=VALUE"),
-    "bad value": (lambda d, o: fit(d, "--set", "sharing=2"), "sharing must be between 0 and 1"),
+    "bad value": (
+        lambda d, o: fit(d, "--paper-method", "vmtl", "--set", "sharing=2"),
+        "sharing must be between 0 and 1",
+    ),
     "unknown choice": (lambda d, o: fit(d, "--missing", "guess"), "missing must be one of"),
     "gaps refused": (lambda d, o: fit(d, "--missing", "error"), "Values are missing in 'bmi'"),
     "no folder": (lambda d, o: fit(d, "--out", o / "no" / "m.vmtl"), "There is no folder"),
@@ -190,7 +193,7 @@ USE_ERRORS: dict[str, tuple[Callable[[Path, Path, Path], Arguments], str]] = {
             *("report", m, "--data", d / "class_labelled.csv", "--out", o / "r.html"),
             *("--train", d / "class_train.csv", "--compare", "magic"),
         ],
-        "There is no method 'magic'",
+        "There is nothing called 'magic' to compare with",
     ),
 }
 

@@ -15,10 +15,10 @@ import torch
 from helpers.forms import some_in_the_short_form
 from helpers.numeric_models import NUMBERS, Numeric, fit_numeric
 from helpers.tables import make_table
-from vmtl import MultiTaskClassifier, VMTLClassifier, VMTLRegressor
+from vmtl import MultiTaskClassifier, MultiTaskRegressor, VMTLClassifier, VMTLRegressor
 from vmtl._utils.types import Array
 from vmtl.serving import export_onnx, onnx_export
-from vmtl.serving.onnx_export import exponential_unit, search_sorted, soft_plus
+from vmtl.serving.onnx_export import clamp, exponential_unit, search_sorted, soft_plus
 
 onnxruntime = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
@@ -83,6 +83,15 @@ def test_a_task_that_was_added_later_is_exported_with_the_others(
     assert_same(Numeric(model, numeric.X, tasks), path)
     facts = onnxruntime.InferenceSession(path).get_modelmeta().custom_metadata_map
     assert json.loads(facts["tasks"]) == ["north", "south", "west", "east"]
+
+
+def test_one_column_and_targets_far_from_zero(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x, task = rng.normal(size=(60, 1)), np.arange(60) % 3
+    model = MultiTaskRegressor(random_state=0).fit(x, 1e6 + x[:, 0] + 0.1 * rng.normal(size=60), tasks=task)
+    export_onnx(model, tmp_path / "model.onnx")
+    predicted = run(tmp_path / "model.onnx", x, task)["prediction"]
+    np.testing.assert_allclose(predicted, model.predict(x, tasks=task), rtol=0, atol=1e-7)
 
 
 @pytest.mark.slow
@@ -169,3 +178,8 @@ def test_the_exponential_unit_is_torchs() -> None:
     x = torch.tensor([-800.0, -3.0, -1e-9, 0.0, 2.0, 800.0], dtype=torch.float64)
     torch.testing.assert_close(exponential_unit(x), torch.nn.functional.elu(x), rtol=0, atol=1e-15)
     torch.testing.assert_close(exponential_unit(x, 0.5), torch.nn.functional.elu(x, 0.5), rtol=0, atol=1e-15)
+
+
+def test_the_clamp_is_torchs() -> None:
+    x, low, high = torch.linspace(-3, 3, 7).expand(2, -1), torch.full((7,), -1.5), torch.linspace(0, 2, 7)
+    assert torch.equal(clamp(x, low, high), x.clamp(low, high))

@@ -118,10 +118,15 @@ def _convert(module: PredictionModule, examples: tuple[Array, Array]) -> torch.o
 
 
 class _Substitutes(TorchFunctionMode):
-    """What ONNX or its runtime does not have in double precision, by what it has."""
+    """What ONNX or its runtime does not have in double precision, or not for one column, by what it has."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        ours = {torch.searchsorted: search_sorted, F.elu: exponential_unit, F.softplus: soft_plus}
+        ours = {
+            torch.searchsorted: search_sorted,
+            F.elu: exponential_unit,
+            F.softplus: soft_plus,
+            Tensor.clamp: clamp,
+        }
         return ours.get(func, func)(*args, **(kwargs or {}))
 
 
@@ -133,6 +138,11 @@ def exponential_unit(x: Tensor, alpha: float = 1.0, inplace: bool = False) -> Te
 def soft_plus(x: Tensor) -> Tensor:
     """``torch.nn.functional.softplus``, which onnxruntime has in single precision only."""
     return x.clamp_min(0) + (1 + (-x.abs()).exp()).log()
+
+
+def clamp(x: Tensor, low: Any, high: Any) -> Tensor:
+    """``torch.clamp`` between two bounds: the exporter loses bounds that are tensors of one number."""
+    return torch.where(x < low, low, torch.where(x > high, high, x))
 
 
 def search_sorted(column: Tensor, x: Tensor, *, right: bool = False) -> Tensor:

@@ -263,9 +263,12 @@ class MixedKernel:
         if relevance is None:
             relevance = columns.new_ones(1).expand(columns.shape[-1])
         u = weigh_columns(view, columns, relevance)
+        size = self.p @ u.detach().square().sum(-1)
         u = u - self.p @ u
         spread = self.p @ u.square().sum(-1)
-        products = u @ u.T / spread.clamp_min(1e-20)
+        if float(spread.detach()) <= (10 * LEAST_VARIATION) ** 2 * float(size):  # rows that are alike but for rounding
+            u, spread = torch.zeros_like(u), torch.ones_like(spread)
+        products = u @ u.T / spread
         norms = products.diagonal()
         return products, (norms[:, None] + norms - 2 * products).clamp_min(0)
 

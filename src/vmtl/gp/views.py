@@ -25,6 +25,8 @@ FREQUENCIES = torch.pi * ORDERS
 TABLE_COLUMNS = 100
 #: Standardised values are clipped here.
 CLIP = 6.0
+#: The part of its mean square below which the variance of a view is rounding.
+CONSTANT = 1e-20
 
 
 def is_table(n_columns: int) -> bool:
@@ -83,7 +85,9 @@ class Views(TensorModule):
             u = weigh_columns(name, views.columns(name, x), views.relevance)
             mean = p @ u
             views.shift[v, : u.shape[1]] = mean
-            views.scale[v] = (p @ (u - mean).square().sum(-1)).sqrt().clamp_min(TINY)
+            spread, size = p @ (u - mean).square().sum(-1), p @ u.square().sum(-1)
+            if spread > CONSTANT * size:  # else rows are alike but for rounding
+                views.scale[v] = spread.sqrt()
         return views
 
     def __call__(self, name: str, x: Tensor) -> Tensor:

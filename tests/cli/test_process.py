@@ -186,7 +186,8 @@ def test_help_and_completion_do_not_wait_for_torch() -> None:
     assert "'vmtl_ac'" in names
     assert loaded == "[]"
     assert same == "True True"
-    request = {**ALONE, "_VMTL_COMPLETE": "complete_bash", "COMP_WORDS": "vmtl fit --paper-method vm", "COMP_CWORD": "3"}
+    words = {"COMP_WORDS": "vmtl fit --paper-method vm", "COMP_CWORD": "3"}
+    request = {**ALONE, "_VMTL_COMPLETE": "complete_bash", **words}
     vmtl = "import sys; sys.argv = ['vmtl']; from vmtl.cli import app; app(prog_name='vmtl')"
     done = subprocess.run([sys.executable, "-c", vmtl], capture_output=True, text=True, env=request, check=False)
     assert done.stdout.split() == ["vmtl", "vmtl_ac"]

@@ -8,7 +8,7 @@ PYTEST := $(if $(MACHINE),python tests/portable.py --under "$(MACHINE)",pytest)
 COUNT := $(if $(COVERAGE),--cov --cov-append --cov-report=)
 TEST := OMP_NUM_THREADS=1 $(BIN)/$(PYTEST) -n auto --dist worksteal $(COUNT)
 
-.PHONY: demo test test-full test-rest test-figures test-portable test-lowest coverage lint hooks \
+.PHONY: demo test test-full test-rest test-figures test-portable test-rounding test-lowest coverage lint hooks \
 	release-check fuzz docs pictures bench-speed bench-accuracy results results-full results-pages clean
 
 demo: .venv/.installed
@@ -76,6 +76,11 @@ coverage: .venv/.tested
 # The tests of numbers with the rounding of other machines; it says which ones this machine can play.
 test-portable: .venv/.tested
 	OMP_NUM_THREADS=1 $(BIN)/python tests/portable.py -n auto --dist worksteal
+
+# The default's mathematics with the rounding of another machine, which any machine can play.
+test-rounding: .venv/.tested
+	OMP_NUM_THREADS=1 $(BIN)/python tests/portable.py --under "other rounding" -n auto --dist worksteal -q \
+		-m "not slow and not system" tests/gp tests/_utils tests/reliability/test_bad_classes.py tests/reliability/test_determinism.py
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-lowest:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: What a user would otherwise type, and what the tool does without learned sharing; other rows tell less.
 RIVALS = ("none", "pooled", "per_task_linear", "pooled_linear")
-#: What every problem is there for; written down before it was scored.
+#: What every problem is there for. Of four problems that were scored, these two show both cases.
 MEANT = {
     "digits_questions": "Tasks that contradict each other: is the digit odd, or is it five or more, each asked of "
     "three scanners. All rows as one task mix the questions up; the tool is not told which task asks what.",

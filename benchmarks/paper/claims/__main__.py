@@ -34,6 +34,9 @@ INTRODUCTION = """# Claims
 
 Written by `benchmarks/paper/claims` from {n} records in `benchmarks/paper/records`; do not edit by hand.
 
+**To be run again.** The records of VMTL and VMTL-AC are of the preset `paper` without dropout in the prior of z, and
+those of `released` are of mixing weights that could not leave even ones. Both have been corrected since.
+
 What the paper says, and what our runs say about it. Each claim has one place that decides, named in the table: where
 nothing else is said that is preset `paper` on Office-Caltech, the paper's split at 5 %, with features of
 EfficientNet-Lite0 where the paper has VGG16's. {lengths}

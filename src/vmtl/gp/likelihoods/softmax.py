@@ -62,7 +62,6 @@ class SoftmaxLikelihood:
         sets = torch.arange(1 + divisions * N_FOLDS)
         trained = (self.left_out_of[:, :, None] != sets).all(1)  # (n, S), all rows in the first set
         self.weight = rows.weight.double()[:, None] * trained
-
         self.labels = Labels(rows.y, rows.n_classes, absent_classes(rows, self.weight))
 
     def evaluate(self, prior: LatentPrior) -> Evaluation:
